@@ -1,0 +1,115 @@
+"""What is to hold on a device: a limit and what is taken ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpumem.plugin import Budget
+
+BLOCK = 512
+"""CuPy rounds every allocation up to 512 bytes (cupy/cuda/memory.pyx, `_allocation_unit_size`)."""
+DRIVER_BLOCK = 32 << 20
+"""The driver's pool grows in steps of 32 MiB (comment in cupy/cuda/memory.pyx 14.2.0, class MemoryAsyncPool)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is to hold on one device, or on every device without a rule of its own.
+
+    Attributes:
+        bounds: pairs of a share of the device's total and bytes; the smallest sum is the limit. Empty: the limit
+            that the pool has already stays.
+        at_most: bytes that the limit never exceeds, whatever the driver says of the total; None where unknown.
+        unlimited: True to take every limit away.
+        preallocate: what is taken at the first touch: False or None for nothing, True for the whole limit, or bytes.
+    """
+
+    bounds: tuple[tuple[float, int], ...] = ()
+    at_most: int | None = None
+    unlimited: bool = False
+    preallocate: bool | int | None = None
+
+    @property
+    def needs_total(self) -> bool:
+        """Whether the limit depends on the device's total."""
+        return any(share for share, _ in self.bounds)
+
+    @property
+    def sets_limit(self) -> bool:
+        """Whether the rule sets or takes away a limit."""
+        return self.unlimited or bool(self.bounds)
+
+    @property
+    def takes_ahead(self) -> bool:
+        """Whether memory is taken at the first touch."""
+        return self.preallocate is True or (self.preallocate is not None and self.preallocate > 0)
+
+    def limit(self, total: int | None) -> int:
+        """Return the bytes for ``set_limit(size=...)`` on a device with `total` bytes; 0 is CuPy's "no limit".
+
+        Raises:
+            ValueError: where the total is needed and unknown, or nothing is left for the framework.
+        """
+        if self.unlimited:
+            return 0
+        if self.needs_total and total is None:
+            message = "the device's total is unknown"
+            raise ValueError(message)
+        amounts = [int(share * (total or 0)) + amount for share, amount in self.bounds]
+        if self.at_most is not None:
+            amounts.append(self.at_most)
+        smallest = min(amounts)
+        if smallest <= 0:
+            # To CuPy a limit of 0 is none, and a negative one raises: neither may be sent.
+            message = f"the limit comes to {smallest} bytes on a device with {total} bytes"
+            raise ValueError(message)
+        return smallest
+
+    def ahead(self, limit: int) -> int:
+        """Return the bytes to take at the first touch under `limit` (0 for none), in whole blocks and never above it."""
+        if not self.takes_ahead:
+            return 0
+        wanted = limit if self.preallocate is True else int(self.preallocate or 0)
+        if limit:
+            wanted = min(wanted, limit)
+        return wanted // BLOCK * BLOCK
+
+    def to_arguments(self) -> dict[str, object]:
+        """Return the rule as plain values for a `RuntimeCall`."""
+        return {
+            "bounds": [list(bound) for bound in self.bounds],
+            "at_most": self.at_most,
+            "unlimited": self.unlimited,
+            "preallocate": self.preallocate,
+        }
+
+
+def rule_of(arguments: Mapping[str, Any]) -> Rule:
+    """Read a rule back from the arguments of a `RuntimeCall`."""
+    return Rule(
+        bounds=tuple((float(share), int(amount)) for share, amount in arguments.get("bounds", ())),
+        at_most=arguments.get("at_most"),
+        unlimited=bool(arguments.get("unlimited", False)),
+        preallocate=arguments.get("preallocate"),
+    )
+
+
+def rule_for(budget: Budget, *, keeps_limit: bool, lifts_limit: bool, takes_ahead: bool) -> Rule:
+    """Make the rule for a budget.
+
+    Args:
+        budget: the budget.
+        keeps_limit: whether the limit is the user's own and stays as it is.
+        lifts_limit: whether a declared "no limit" has something to take away.
+        takes_ahead: whether the allocator can take memory ahead.
+    """
+    limit = None if keeps_limit else budget.limit
+    amount = budget.preallocate.amount if budget.preallocate and takes_ahead else None
+    return Rule(
+        bounds=tuple((bound.share, bound.amount) for bound in limit.bounds) if limit else (),
+        at_most=budget.limit_bytes if limit and limit.pure_bytes is None else None,
+        unlimited=lifts_limit and budget.unlimited,
+        preallocate=amount,
+    )

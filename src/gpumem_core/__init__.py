@@ -1,0 +1,1 @@
+"""The machinery of gpumem. Import :mod:`gpumem` instead: nothing here is a public name."""

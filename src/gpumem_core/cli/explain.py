@@ -1,0 +1,55 @@
+"""``gpumem explain``: what the declared policy would do here, without doing it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gpumem_core.cli.policy_flags import FlagError, add_policy_flags, policy_table
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "explain",
+        help="show what the declared policy would do here, without doing it",
+        description="Show what the policy from flags, GPUMEM_* variables and files would set for each framework. "
+        "Changes nothing and starts nothing.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON; amounts of memory are in bytes")
+    parser.add_argument("--config", metavar="FILE", help="read this file instead of searching for one")
+    parser.add_argument("--profile", metavar="NAME", help="put this profile of the file on top")
+    parser.add_argument(
+        "--assume-devices", metavar="LIST", help="calculate with these devices, such as 2x16GiB, instead of asking"
+    )
+    add_policy_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the dry run."""
+    from gpumem_core import pipeline  # noqa: PLC0415 - loaded only when the command runs
+    from gpumem_core.api import explain_declared  # noqa: PLC0415
+    from gpumem_core.model.origin import Origin, Rank  # noqa: PLC0415
+    from gpumem_core.model.read_table import read_table  # noqa: PLC0415
+
+    try:
+        table = policy_table(options)
+    except FlagError as error:
+        sys.stderr.write(f"gpumem: {error}\n")
+        return 2
+    environ = pipeline.base_environment()
+    for variable, value in (
+        ("GPUMEM_CONFIG", options.config),
+        ("GPUMEM_PROFILE", options.profile),
+        ("GPUMEM_ASSUME_DEVICES", options.assume_devices),
+    ):
+        if value:
+            environ[variable] = value
+    # A flag is what a person types to launch: as strong as a variable, and stronger than the variables around it.
+    declared = read_table(
+        table, lambda path: Origin(Rank.ENVIRONMENT, f"command line --{'.'.join(path).replace('_', '-')}")
+    )
+    report = explain_declared(declared, environ)
+    sys.stdout.write((report.to_json() if options.json else str(report)) + "\n")
+    return 0

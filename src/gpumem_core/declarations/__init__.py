@@ -1,0 +1,1 @@
+"""The places where a policy may be declared, one file per place."""

@@ -1,0 +1,49 @@
+"""The policy in the arguments of `configure`, and the suggestions of libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpumem_core.model.declaration import Declared
+from gpumem_core.model.origin import Origin, Rank
+from gpumem_core.model.policy import Policy, as_table
+from gpumem_core.model.read_table import read_table
+from gpumem_core.suggestions import suggestions
+
+_PAIRS = ({"cap", "fraction"}, {"preallocate", "growth"})
+
+
+def read_arguments(policy: Policy | Mapping[str, object] | None, fields: Mapping[str, object], where: str) -> Declared:
+    """Return what a call declares; `fields` given beside a policy override it.
+
+    Args:
+        policy: a `Policy`, a table with the same keys, or None.
+        fields: the keyword arguments; None values are unset.
+        where: the caller as ``file:line``.
+    """
+    base = as_table(policy) if policy is not None else {}
+    table = dict(base) if isinstance(base, Mapping) else {}
+    given = {key: as_table(value) for key, value in fields.items() if value is not None}
+    for pair in _PAIRS:
+        if pair & given.keys():
+            # Cap and fraction are one setting, as are preallocate and growth: what overrides one replaces both.
+            for name in pair:
+                table.pop(name, None)
+    table.update(given)
+    origin = Origin(Rank.ARGUMENTS, where)
+    return read_table(table, lambda _path: origin)
+
+
+def read_suggestions() -> Declared:
+    """Return what libraries suggested; a suggestion with faults is left out with a note."""
+    result = Declared()
+    for fields, where in suggestions():
+        origin = Origin(Rank.SUGGESTION, where)
+        table = {key: as_table(value) for key, value in fields.items()}
+        declared = read_table(table, lambda _path, origin=origin: origin)  # type: ignore[misc]  # bound per round
+        if declared.faults:
+            notes = tuple(f"a suggestion is left out: {fault}" for fault in declared.faults)
+            result += Declared(notes=notes)
+        else:
+            result += declared
+    return result

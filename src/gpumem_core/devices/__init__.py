@@ -1,0 +1,1 @@
+"""Which devices this process has, found without starting anything."""

@@ -1,0 +1,175 @@
+"""Decisions to budgets: how much a framework may hold on each device, in bytes, as a share, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Final
+
+from gpumem_core.model.budget import Bound, Budget, Budgets, Limit, Preallocation
+from gpumem_core.model.declaration import UNLIMITED, Declaration
+from gpumem_core.model.device import Device, Devices
+from gpumem_core.model.origin import DEFAULT_ORIGIN, Origin
+from gpumem_core.model.plan import NotExpressed
+from gpumem_core.resolve_policy import LIMIT, decide, matches
+from gpumem_core.sizes import MIB, Size
+
+DEFAULT_HEADROOM: Final = 512 * MIB
+"""For one process that shares a card: contexts of 256 to 616 MiB were published, see docs/explanation/headroom.md."""
+
+
+class BudgetDivider:
+    """Divides the memory of the devices for one framework after the other.
+
+    Args:
+        declarations: everything declared, with canonical names.
+        devices: the devices as known.
+        free_memory: free bytes per ordinal as first seen in this process; filled here, because ``"80% free"`` is
+            resolved once per process.
+    """
+
+    def __init__(
+        self, declarations: Sequence[Declaration], devices: Devices, free_memory: MutableMapping[int, int]
+    ) -> None:
+        """Keep what the division is made from."""
+        self.declarations = declarations
+        self.devices = devices
+        self.free_memory = free_memory
+
+    def divide(self, framework: str) -> tuple[Budgets, tuple[NotExpressed, ...]]:
+        """Return the budgets of a framework, and what could not be calculated."""
+        missing: list[NotExpressed] = []
+        known = {device.ordinal: device for device in self.devices.found}
+        for item in self.declarations:
+            ordinal = int(item.device) if item.device and item.device.isdigit() else None
+            if ordinal is not None and ordinal not in known and not self.devices.complete:
+                known[ordinal] = Device(ordinal)
+        budgets = tuple(self._budget(framework, known[ordinal], missing) for ordinal in sorted(known))
+        others = self._budget(framework, None, [] if self.devices.complete and budgets else missing)
+        unknown = "" if self.devices.smallest_total is not None else (self.devices.why or "no total is known")
+        complete = self.devices.complete
+        return Budgets(budgets, others, complete, self.devices.ambiguous, unknown), tuple(dict.fromkeys(missing))
+
+    def _budget(self, framework: str, device: Device | None, missing: list[NotExpressed]) -> Budget:
+        total = self.devices.total(device.ordinal) if device else None
+        deciding = decide(self.declarations, LIMIT, framework, device)
+        bounds = [bound for item in deciding if (bound := self._bound(framework, item, device, missing))]
+        headroom = self._headroom(framework, device)
+        if headroom and not (deciding and all(item.value is UNLIMITED for item in deciding)):
+            bounds.append(headroom)
+        named = device is not None and any(
+            item.device is not None and item.framework in (None, framework) and matches(item.device, device)
+            for item in self.declarations
+        )
+        return Budget(
+            ordinal=device.ordinal if device else None,
+            total=total,
+            limit=Limit(tuple(bounds)) if bounds else None,
+            unlimited=bool(deciding) and all(item.value is UNLIMITED for item in deciding),
+            preallocate=self._preallocation(framework, device, total, missing),
+            named=named,
+        )
+
+    def _bound(
+        self, framework: str, item: Declaration, device: Device | None, missing: list[NotExpressed]
+    ) -> Bound | None:
+        if item.value is UNLIMITED:
+            return None
+        if item.field == "fraction" and isinstance(item.value, float):
+            return Bound("fraction", item.value / self._processes()[0], 0, f"{item.value:g}", item.origin)
+        assert isinstance(item.value, Size)  # noqa: S101 - the field's reader returns nothing else
+        if item.value.bytes is not None:
+            return Bound("cap", 0.0, item.value.bytes, str(item.value), item.origin)
+        share = (item.value.percent or 0.0) / 100
+        if item.value.of == "total":
+            return Bound("cap", share, 0, str(item.value), item.origin)
+        free = self._free(device)
+        if free is None:
+            reason = f"how much is free is unknown ({self.devices.why or 'NVML does not tell it'}); write an amount instead"
+            ordinal = device.ordinal if device else None
+            missing.append(NotExpressed(framework, "limit", reason, item.origin, ordinal, f"cap={item.value}"))
+            return None
+        return Bound("cap", 0.0, int(share * free), f"{item.value} ({int(share * free)} bytes)", item.origin)
+
+    def _free(self, device: Device | None) -> int | None:
+        if device is None:
+            return None
+        if device.ordinal not in self.free_memory and device.free is not None:
+            self.free_memory[device.ordinal] = device.free
+        return self.free_memory.get(device.ordinal)
+
+    def _processes(self) -> tuple[int, Origin]:
+        decided = [item for item in self.declarations if item.field == "processes_per_device"]
+        if not decided:
+            return 1, DEFAULT_ORIGIN
+        strongest = min(decided, key=lambda item: item.origin.rank)
+        return (strongest.value, strongest.origin) if isinstance(strongest.value, int) else (1, DEFAULT_ORIGIN)
+
+    def _headroom(self, framework: str, device: Device | None) -> Bound | None:
+        """Return total / n - headroom where a card is shared or a headroom is set."""
+        processes, origin = self._processes()
+        decided = decide(self.declarations, ("headroom",), framework, device)
+        if not decided and processes == 1:
+            return None
+        size = decided[0].value if decided else Size(bytes=DEFAULT_HEADROOM)
+        assert isinstance(size, Size)  # noqa: S101 - the field's reader returns nothing else
+        share = 1 / processes - (size.percent or 0.0) / 100
+        return Bound(
+            "headroom",
+            share,
+            -(size.bytes or 0),
+            f"{size}" + (f" with {processes} processes" if processes > 1 else ""),
+            decided[0].origin if decided else origin,
+        )
+
+    def _preallocation(
+        self, framework: str, device: Device | None, total: int | None, missing: list[NotExpressed]
+    ) -> Preallocation | None:
+        decided = decide(self.declarations, ("preallocate",), framework, device)
+        if not decided:
+            return None
+        value = decided[0].value
+        if isinstance(value, bool):
+            return Preallocation(value, decided[0].origin)
+        assert isinstance(value, Size)  # noqa: S101 - the field's reader returns nothing else
+        amount = value.bytes
+        if amount is None:
+            base = total if value.of == "total" else self._free(device)
+            if base is None:
+                reason = "the percentage needs the device's memory, which is unknown; write an amount instead"
+                ordinal = device.ordinal if device else None
+                asked = f"preallocate={value}"
+                missing.append(NotExpressed(framework, "preallocate", reason, decided[0].origin, ordinal, asked))
+                return None
+            amount = int((value.percent or 0.0) / 100 * base)
+        return Preallocation(amount, decided[0].origin)
+
+
+def impossible_bounds(framework: str, budgets: Budgets) -> tuple[str, ...]:
+    """Return a sentence for each device on which nothing is left for a framework."""
+    sentences = []
+    for budget in budgets.every():
+        limit = budget.limit_bytes
+        if limit is not None and limit < MIB:
+            assert budget.limit is not None  # noqa: S101 - it has an amount
+            device = "" if budget.ordinal is None else f" on device {budget.ordinal}"
+            sentences.append(f"{framework}{device}: {budget.limit.asked} leaves {max(limit, 0)} bytes, less than 1 MiB")
+    return tuple(sentences)
+
+
+def largest_share(total: int, headroom: int) -> int:
+    """Return how many processes fit on a device when each needs more than `headroom` bytes."""
+    return max(1, (total - 1) // (headroom + MIB))
+
+
+def taken_ahead(budgets: Mapping[str, Budgets]) -> tuple[str, ...]:
+    """Return a sentence for each device on which the frameworks together take more ahead than it has."""
+    sentences = []
+    totals = {budget.ordinal: budget.total for each in budgets.values() for budget in each.devices}
+    for ordinal, total in totals.items():
+        if ordinal is None or total is None:
+            continue
+        amounts = {name: each.of(ordinal).preallocate_bytes or 0 for name, each in budgets.items()}
+        if sum(amounts.values()) > total:
+            parts = ", ".join(f"{name} {amount}" for name, amount in amounts.items() if amount)
+            sentences.append(f"on device {ordinal} the frameworks take {parts} bytes ahead, but it has {total}")
+    return tuple(sentences)

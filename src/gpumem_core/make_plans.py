@@ -1,0 +1,198 @@
+"""One plan per framework, and everything that must be known about all of them before the first change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpumem_core.applying.first_importer import first_importer
+from gpumem_core.errors import PolicyConflictError
+from gpumem_core.model.budget import Budgets
+from gpumem_core.model.framework import Answer, FrameworkState, Observation
+from gpumem_core.model.late import LateStep
+from gpumem_core.model.plan import (
+    Comparison,
+    Deadline,
+    Expectation,
+    NotExpressed,
+    Plan,
+    RemoveVariable,
+    SetVariable,
+    Step,
+)
+from gpumem_core.model.settings import FrameworkSettings
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkDecision:
+    """What was decided for one framework.
+
+    Attributes:
+        name: the framework.
+        installed: whether it can be imported here.
+        settings: its settings.
+        budgets: what it may hold.
+        state: in which state it was found.
+        plan: what will be done.
+    """
+
+    name: str
+    installed: bool
+    settings: FrameworkSettings
+    budgets: Budgets
+    state: FrameworkState
+    plan: Plan
+
+
+def check_conflicts(plans: Iterable[Plan]) -> None:
+    """Refuse plans that set one variable differently.
+
+    Raises:
+        PolicyConflictError: naming the variable, both frameworks and both origins.
+    """
+    seen: dict[str, tuple[str, Step]] = {}
+    for plan in plans:
+        for step in plan.steps:
+            if not isinstance(step.action, SetVariable | RemoveVariable):
+                continue
+            first = seen.setdefault(step.action.name, (plan.framework, step))
+            if first[1].action != step.action and first[0] != plan.framework:
+                message = (
+                    f"two frameworks share the variable {step.action.name} and need it differently: "
+                    f"{first[0]} {first[1].action} ({first[1].because}), {plan.framework} {step.action} "
+                    f"({step.because}); nothing was changed. Give both the same setting, or run them in two processes"
+                )
+                raise PolicyConflictError(message)
+
+
+def compare(expectation: Expectation, observation: Observation) -> bool:
+    """Return whether an observed value is what was expected; a limit holds if it is above 0 and not above."""
+    expected, seen = expectation.value, observation.value
+    both = isinstance(expected, int | float) and isinstance(seen, int | float)
+    if both and not isinstance(expected, bool) and not isinstance(seen, bool):
+        slack = abs(float(expected)) * expectation.tolerance  # type: ignore[arg-type]  # both are numbers
+        if expectation.comparison is Comparison.LIMIT:
+            return 0 < seen <= expected + slack  # type: ignore[operator]  # both are numbers
+        return abs(seen - expected) <= slack  # type: ignore[operator]  # both are numbers
+    return expected == seen
+
+
+def already_so(step: Step, plan: Plan, observations: Sequence[Observation]) -> bool:
+    """Return whether everything a step sets is in force already. Unknown is never already so."""
+    expectations = [e for e in plan.expectations if e.field in step.fields and step.device in (None, e.device)]
+    if not expectations or {e.field for e in expectations} != set(step.fields):
+        return False
+    for expectation in expectations:
+        found = [o for o in observations if (o.field, o.device) == (expectation.field, expectation.device)]
+        if not found or found[0].value is None or not compare(expectation, found[0]):
+            return False
+        # A tighter limit than asked holds the promise but is another one: the user must hear of it.
+        if expectation.comparison is Comparison.LIMIT and not _near(expectation.value, found[0].value):
+            return False
+    return True
+
+
+def _near(expected: object, seen: object) -> bool:
+    if isinstance(expected, int | float) and isinstance(seen, int | float):
+        return abs(float(seen) - float(expected)) <= 0.002 * abs(float(expected))  # noqa: PLR2004 - rounding down
+    return expected == seen
+
+
+def closed(step: Step, state: FrameworkState) -> Answer:
+    """Return whether the moment of a step has passed."""
+    if step.deadline is Deadline.NEVER or not state.applicable:
+        return Answer.NO
+    if step.deadline is Deadline.IMPORT:
+        return Answer.YES if Answer.YES in (state.imported, state.started) else state.imported
+    return state.started
+
+
+def late_positions(decision: FrameworkDecision) -> tuple[int, ...]:
+    """Return the positions of the steps that would come too late and are not in force already."""
+    return tuple(
+        position
+        for position, step in enumerate(decision.plan.steps)
+        if closed(step, decision.state) is Answer.YES
+        and not already_so(step, decision.plan, decision.state.observations)
+    )
+
+
+def late_step(decision: FrameworkDecision, position: int) -> LateStep:
+    """Return the full description of a step that comes too late."""
+    step = decision.plan.steps[position]
+    asked = ", ".join(_asked(decision, field, step) for field in step.fields)
+    seen = [o for o in decision.state.observations if o.field in step.fields and step.device in (None, o.device)]
+    units = {(e.field, e.device): e.unit for e in decision.plan.expectations}
+    in_force = ", ".join(_in_force(o, units.get((o.field, o.device), "")) for o in seen) or "unknown"
+    passed = "the framework is imported" if step.deadline is Deadline.IMPORT else "the framework has started"
+    remedy = (
+        f"Call gpumem.configure() before {decision.name} is "
+        f"{'imported' if step.deadline is Deadline.IMPORT else 'first used'} (best as the first line of the entry "
+        "point), or restart the process or kernel with the new policy, or set on_late to \"warn\" to go on without this setting"
+    )
+    return LateStep(
+        decision.name,
+        step.fields,
+        f"{asked} by {step.action}",
+        in_force,
+        step.because,
+        passed,
+        decision.state.evidence or "as its modules say",
+        first_importer(decision.name),
+        remedy,
+    )
+
+
+def _asked(decision: FrameworkDecision, field: str, step: Step) -> str:
+    return asked_text(decision.settings, decision.budgets, field, step.device) or field
+
+
+def _in_force(observation: Observation, unit: str) -> str:
+    device = "" if observation.device is None else f" on device {observation.device}"
+    if observation.value is None:
+        return f"{observation.field}{device} unknown ({observation.why})"
+    value = f"{observation.value} {unit}".strip()
+    return f"{observation.field} {value}{device} ({observation.source})"
+
+
+def asked_text(settings: FrameworkSettings, budgets: Budgets, field: str, device: int | None) -> str:
+    """Return what was asked for a field, as declared, such as ``cap=8GiB``; empty if nothing was."""
+    if field == "allocator" and settings.allocator:
+        return f"allocator={settings.allocator.value}"
+    if field == "visible" and settings.visible:
+        return f"visible={settings.visible.value}"
+    if field.startswith("options."):
+        option = settings.options.get(field.removeprefix("options."))
+        return f"{field}={option.value}" if option else field
+    chosen = [budgets.of(device)] if device is not None else list(budgets.every())
+    if field == "limit":
+        texts = [budget.limit.asked for budget in chosen if budget.limit]
+        return " / ".join(dict.fromkeys(texts)) or ("cap=none" if any(b.unlimited for b in chosen) else "")
+    if field == "preallocate":
+        amounts = [b.preallocate.amount for b in chosen if b.preallocate]
+        shown = [str(a).lower() if isinstance(a, bool) else str(a) for a in amounts]
+        return " / ".join(f"preallocate={text}" for text in dict.fromkeys(shown))
+    return ""
+
+
+def not_held(decision: FrameworkDecision, reaction: str, imported_or_named: bool) -> tuple[NotExpressed, ...]:
+    """Return the fields that a plan does not express and whose reaction is `reaction`.
+
+    What would be an error for a framework that is neither imported nor named is only a row of the report.
+    """
+    if not decision.state.applicable or not decision.installed:
+        return ()
+    found = []
+    for item in decision.plan.not_expressed:
+        field = "options" if item.field.startswith("options.") else item.field
+        wanted = decision.settings.reaction_to_unsupported(field)
+        if item.waits:
+            continue
+        if wanted == reaction and (wanted != "error" or imported_or_named):
+            found.append(item)
+    return tuple(found)
+
+
+def with_missing(plan: Plan, missing: Sequence[NotExpressed]) -> Plan:
+    """Add what the core itself could not calculate to a plan."""
+    return replace(plan, not_expressed=(*plan.not_expressed, *missing)) if missing else plan

@@ -1,0 +1,1 @@
+"""How the core finds its plugins and asks them."""
