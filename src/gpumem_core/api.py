@@ -222,8 +222,8 @@ def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: ob
 def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
     """Return the dry run of what `arguments` and the other sources declare."""
     decision = pipeline.decide(pipeline.collect(arguments, environ), environ)
-    from gpumem_core.make_plans import late_positions  # noqa: PLC0415 - only a dry run marks them itself
-    from gpumem_core.model.outcome import Outcome  # noqa: PLC0415
+    from gpumem_core.make_plans import late_positions
+    from gpumem_core.model.outcome import Outcome
 
     rows: list[Row] = []
     for item in decision.frameworks:
@@ -328,12 +328,14 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
     aliases = {}
     if decision:
         for plugin in decision.registry.plugins.values():
-            aliases.update({name: plugin.name for name in (plugin.name, *plugin.framework.aliases)})
+            aliases.update(dict.fromkeys((plugin.name, *plugin.framework.aliases), plugin.name))
     names = [aliases.get(name, name) for name in required]
     unknown = [name for name in names if name not in known] if decision else list(names)
     if unknown:
         origin = Origin(Rank.ARGUMENTS, users_place())
-        problem = "no policy for it is configured in this process" if not decision else "there is no plugin of this name"
+        problem = (
+            "no policy for it is configured in this process" if not decision else "there is no plugin of this name"
+        )
         raise PolicyError(tuple(Fault(f"require={name}", origin, problem, ", ".join(known)) for name in unknown))
     if strict:
         bad = [row for row in result.rows if row.state in BAD]

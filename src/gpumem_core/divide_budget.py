@@ -76,7 +76,7 @@ class BudgetDivider:
             return None
         if item.field == "fraction" and isinstance(item.value, float):
             return Bound("fraction", item.value / self._processes()[0], 0, f"{item.value:g}", item.origin)
-        assert isinstance(item.value, Size)  # noqa: S101 - the field's reader returns nothing else
+        assert isinstance(item.value, Size)
         if item.value.bytes is not None:
             return Bound("cap", 0.0, item.value.bytes, str(item.value), item.origin)
         share = (item.value.percent or 0.0) / 100
@@ -84,7 +84,9 @@ class BudgetDivider:
             return Bound("cap", share, 0, str(item.value), item.origin)
         free = self._free(device)
         if free is None:
-            reason = f"how much is free is unknown ({self.devices.why or 'NVML does not tell it'}); write an amount instead"
+            reason = (
+                f"how much is free is unknown ({self.devices.why or 'NVML does not tell it'}); write an amount instead"
+            )
             ordinal = device.ordinal if device else None
             missing.append(NotExpressed(framework, "limit", reason, item.origin, ordinal, f"cap={item.value}"))
             return None
@@ -111,7 +113,7 @@ class BudgetDivider:
         if not decided and processes == 1:
             return None
         size = decided[0].value if decided else Size(bytes=DEFAULT_HEADROOM)
-        assert isinstance(size, Size)  # noqa: S101 - the field's reader returns nothing else
+        assert isinstance(size, Size)
         share = 1 / processes - (size.percent or 0.0) / 100
         return Bound(
             "headroom",
@@ -130,7 +132,7 @@ class BudgetDivider:
         value = decided[0].value
         if isinstance(value, bool):
             return Preallocation(value, decided[0].origin)
-        assert isinstance(value, Size)  # noqa: S101 - the field's reader returns nothing else
+        assert isinstance(value, Size)
         amount = value.bytes
         if amount is None:
             base = total if value.of == "total" else self._free(device)
@@ -150,7 +152,7 @@ def impossible_bounds(framework: str, budgets: Budgets) -> tuple[str, ...]:
     for budget in budgets.every():
         limit = budget.limit_bytes
         if limit is not None and limit < MIB:
-            assert budget.limit is not None  # noqa: S101 - it has an amount
+            assert budget.limit is not None
             device = "" if budget.ordinal is None else f" on device {budget.ordinal}"
             sentences.append(f"{framework}{device}: {budget.limit.asked} leaves {max(limit, 0)} bytes, less than 1 MiB")
     return tuple(sentences)

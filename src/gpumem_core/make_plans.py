@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final, TypeGuard
 
 from gpumem_core.applying.first_importer import first_importer
 from gpumem_core.errors import PolicyConflictError
@@ -21,6 +22,9 @@ from gpumem_core.model.plan import (
     Step,
 )
 from gpumem_core.model.settings import FrameworkSettings
+
+_ROUNDING: Final = 0.002
+"""A limit that is smaller by no more than this is the asked one, rounded down to what the framework can keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,16 @@ def check_conflicts(plans: Iterable[Plan]) -> None:
 def compare(expectation: Expectation, observation: Observation) -> bool:
     """Return whether an observed value is what was expected; a limit holds if it is above 0 and not above."""
     expected, seen = expectation.value, observation.value
-    both = isinstance(expected, int | float) and isinstance(seen, int | float)
-    if both and not isinstance(expected, bool) and not isinstance(seen, bool):
-        slack = abs(float(expected)) * expectation.tolerance  # type: ignore[arg-type]  # both are numbers
+    if _is_number(expected) and _is_number(seen):
+        slack = abs(expected) * expectation.tolerance
         if expectation.comparison is Comparison.LIMIT:
-            return 0 < seen <= expected + slack  # type: ignore[operator]  # both are numbers
-        return abs(seen - expected) <= slack  # type: ignore[operator]  # both are numbers
-    return expected == seen
+            return 0 < seen <= expected + slack
+        return abs(seen - expected) <= slack
+    return bool(expected == seen)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def already_so(step: Step, plan: Plan, observations: Sequence[Observation]) -> bool:
@@ -93,9 +100,9 @@ def already_so(step: Step, plan: Plan, observations: Sequence[Observation]) -> b
 
 
 def _near(expected: object, seen: object) -> bool:
-    if isinstance(expected, int | float) and isinstance(seen, int | float):
-        return abs(float(seen) - float(expected)) <= 0.002 * abs(float(expected))  # noqa: PLR2004 - rounding down
-    return expected == seen
+    if _is_number(expected) and _is_number(seen):
+        return abs(seen - expected) <= _ROUNDING * abs(expected)
+    return bool(expected == seen)
 
 
 def closed(step: Step, state: FrameworkState) -> Answer:
@@ -128,7 +135,8 @@ def late_step(decision: FrameworkDecision, position: int) -> LateStep:
     remedy = (
         f"Call gpumem.configure() before {decision.name} is "
         f"{'imported' if step.deadline is Deadline.IMPORT else 'first used'} (best as the first line of the entry "
-        "point), or restart the process or kernel with the new policy, or set on_late to \"warn\" to go on without this setting"
+        "point), or restart the process or kernel with the new policy, or set on_late to "
+        '"warn" to go on without this setting'
     )
     return LateStep(
         decision.name,

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from gpumem_core import state
 from gpumem_core.applying.announce import announce
@@ -30,7 +31,7 @@ from gpumem_core.make_plans import (
     not_held,
     with_missing,
 )
-from gpumem_core.model.declaration import UNLIMITED, Declaration, Declared
+from gpumem_core.model.declaration import UNLIMITED, Declaration, Declared, Value
 from gpumem_core.model.device import Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Answer, Framework, FrameworkState, NativeFault, NativeSetting
@@ -132,7 +133,9 @@ class _Deciding:
     def decision(self) -> Decision:
         if not self.declared.declarations:
             # Nobody declares anything: nothing is applied and nothing is said.
-            return Decision(self.registry, (), known_devices(self.environ), (), tuple(self.notes), warnings=tuple(self.warnings))
+            return Decision(
+                self.registry, (), known_devices(self.environ), (), tuple(self.notes), warnings=tuple(self.warnings)
+            )
         aliases = {
             name: plugin.name
             for plugin in self.registry.plugins.values()
@@ -177,7 +180,9 @@ class _Deciding:
         return states
 
     def problem(self, problem: PluginProblem) -> None:
-        if any(item.framework == problem.name and item.origin.rank != Rank.NATIVE for item in self.declared.declarations):
+        if any(
+            item.framework == problem.name and item.origin.rank != Rank.NATIVE for item in self.declared.declarations
+        ):
             raise plugin_error(problem)
         self.problems.append(problem)
 
@@ -213,14 +218,18 @@ class _Deciding:
     ) -> None:
         faults: list[Fault] = list(ambiguous_device_keys(declarations, devices.found))
         for name in states:
-            faults += faults_of(declarations, settle(declarations, name), devices.found)
+            if is_installed(name):
+                faults += faults_of(declarations, settle(declarations, name), devices)
         for key, item in unmatched_device_keys(declarations, devices.found).items():
-            if devices.driver is False or not devices.complete and key.isdigit():
+            if devices.driver is False or (not devices.complete and key.isdigit()):
                 continue
             if not key.isdigit() and (devices.ambiguous or not devices.complete or _without_uuids(devices)):
                 why = devices.ambiguous or devices.why or "which of the equal cards an ordinal means is uncertain"
                 problem = f"the card cannot be matched to an ordinal before CUDA runs: {why}"
-                accepted = "CUDA_DEVICE_ORDER=PCI_BUS_ID or UUIDs in CUDA_VISIBLE_DEVICES, set before the start; or ordinals as keys"
+                accepted = (
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID or UUIDs in CUDA_VISIBLE_DEVICES, set before the start; "
+                    "or ordinals as keys"
+                )
                 faults.append(Fault(f"devices.{key}", item.origin, problem, accepted))
                 continue
             self.notes.append(f"devices.{key} ({item.origin}) means no device that this process sees")
@@ -252,7 +261,7 @@ class _Deciding:
 
 def plugin_error(problem: PluginProblem) -> Exception:
     """Return the public error for a plugin problem."""
-    from gpumem_core.errors import PluginError  # noqa: PLC0415 - only where one is raised
+    from gpumem_core.errors import PluginError
 
     return PluginError(
         f"{problem}; nothing was changed. The policy names {problem.name}, so it is not left out: "
@@ -266,12 +275,10 @@ def _without_uuids(devices: Devices) -> bool:
 
 def _declaration(framework: str, setting: NativeSetting) -> Declaration:
     device = None if setting.device is None else str(setting.device)
-    value = setting.value
+    value = UNLIMITED if setting.value is None else cast("Value", setting.value)  # normalised by the plugin
     if isinstance(value, int) and not isinstance(value, bool) and setting.field in {"cap", "preallocate"}:
         value = Size(bytes=value)
-    return Declaration(
-        setting.field, UNLIMITED if value is None else value, Origin(Rank.NATIVE, setting.source), framework, device  # type: ignore[arg-type]  # normalised by the plugin
-    )
+    return Declaration(setting.field, value, Origin(Rank.NATIVE, setting.source), framework, device)
 
 
 def devices_needed(declarations: Sequence[Declaration], frameworks: Sequence[Framework]) -> bool:
@@ -349,7 +356,10 @@ def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
             _warn_overruled(decision, item)
             for step in item.plan.steps:
                 if closed(step, item.state) is Answer.UNKNOWN:
-                    text = f"{item.name}: whether {step.action} ({step.because}) is in time is unknown ({item.state.evidence})"
+                    text = (
+                        f"{item.name}: whether {step.action} ({step.because}) is in time is unknown "
+                        f"({item.state.evidence})"
+                    )
                     announce("GM201", text, decision.ignored)
     for name, distribution in decision.registry.missing.items():
         if fully_imported(name):

@@ -49,7 +49,7 @@ def _policy(report: Report) -> str:
 
 
 def _device(device: object) -> str:
-    assert isinstance(device, dict)  # noqa: S101 - the report holds plain dictionaries
+    assert isinstance(device, dict)
     total = device["total"]
     size = human(total) if isinstance(total, int) else "unknown total"
     name = f" {device['name']}" if device["name"] else ""

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from gpumem_core.devices.visible_devices import match_uuid
 from gpumem_core.model.declaration import UNLIMITED, Declaration
-from gpumem_core.model.device import Device
+from gpumem_core.model.device import Device, Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.fields import nearest
 from gpumem_core.model.origin import DEFAULT_ORIGIN, Rank
@@ -76,9 +76,7 @@ def with_canonical_names(
             canonical = aliases[item.framework] if item.framework else None
             renamed.append(Declaration(item.field, item.value, item.origin, canonical, item.device, item.option))
         elif item.framework in installable:
-            problem = (
-                f"its plugin is not installed; install it with: pip install {installable[item.framework]}"
-            )
+            problem = f"its plugin is not installed; install it with: pip install {installable[item.framework]}"
             faults[item.framework] = Fault(f"frameworks.{item.framework}", item.origin, problem)
         else:
             known = sorted({*aliases.values(), *installable})
@@ -120,31 +118,39 @@ def _options(declarations: Sequence[Declaration], framework: str) -> dict[str, R
     return chosen
 
 
-def faults_of(declarations: Sequence[Declaration], settings: FrameworkSettings, devices: Sequence[Device]) -> list[Fault]:
+def faults_of(declarations: Sequence[Declaration], settings: FrameworkSettings, devices: Devices) -> list[Fault]:
     """Return the faults that only show when all sources are put together, for one framework."""
-    faults: list[Fault] = []
+    if settings.hidden:
+        return []
+    faults: dict[Fault, None] = {}
     managed = settings.allocator is not None and settings.allocator.value == "managed"
-    # With no device known, the settings for "any device" are checked, and those of every ordinal that is named.
-    named = {int(item.device) for item in declarations if item.device and item.device.isdigit()}
-    for device in (None, *devices, *(Device(ordinal) for ordinal in sorted(named - {d.ordinal for d in devices}))):
+    shared = any(item.field in {"headroom", "processes_per_device"} for item in declarations)
+    for device in _to_check(declarations, devices):
         limit = decide(declarations, LIMIT, settings.framework, device)
         for item in limit:
             if item.field == "fraction" and isinstance(item.value, float) and item.value > 1 and not managed:
-                faults.append(_above_one(item))
+                faults[_above_one(item)] = None
         taken = decide(declarations, ("preallocate",), settings.framework, device)
-        bounded = any(item.value is not UNLIMITED for item in limit)
+        bounded = shared or any(item.value is not UNLIMITED for item in limit)
         if taken and taken[0].value is True and taken[0].origin.rank != Rank.NATIVE and not bounded:
             problem = f"the whole limit is to be taken at first touch by {settings.framework}, but it has no limit"
-            faults.append(
-                Fault(taken[0].key, taken[0].origin, problem, 'a limit beside it, such as cap = "8GiB" or fraction = 0.5')
-            )
-    return list(dict.fromkeys(faults))
+            accepted = 'a limit beside it, such as cap = "8GiB" or fraction = 0.5'
+            faults[Fault(taken[0].key, taken[0].origin, problem, accepted)] = None
+    return list(faults)
+
+
+def _to_check(declarations: Sequence[Declaration], devices: Devices) -> list[Device | None]:
+    """Return all known devices; where they are not known, every ordinal that is named, and any other device."""
+    if devices.complete and devices.found:
+        return list(devices.found)
+    named = {int(item.device) for item in declarations if item.device and item.device.isdigit()}
+    return [None, *(Device(ordinal) for ordinal in sorted(named))]
 
 
 def _above_one(item: Declaration) -> Fault:
-    problem = f"{item.value:g} is more than the whole device, which only the allocator \"managed\" allows"
+    problem = f'{item.value:g} is more than the whole device, which only the allocator "managed" allows'
     value = cast("float", item.value)
-    percent = f"{value / 100:g}" if 1 < value <= 100 and value.is_integer() else ""  # noqa: PLR2004 - percent
+    percent = f"{value / 100:g}" if 1 < value <= 100 and value.is_integer() else ""
     return Fault(item.key, item.origin, problem, "a number above 0 and at most 1", percent)
 
 
@@ -167,6 +173,9 @@ def ambiguous_device_keys(declarations: Iterable[Declaration], devices: Sequence
         fitting = match_uuid(item.device, uuids)
         if len(fitting) > 1:
             faults[item.device] = Fault(
-                f"devices.{item.device}", item.origin, f"the beginning of a UUID fits {' and '.join(fitting)}", "more of the UUID"
+                f"devices.{item.device}",
+                item.origin,
+                f"the beginning of a UUID fits {' and '.join(fitting)}",
+                "more of the UUID",
             )
     return tuple(faults.values())

@@ -18,7 +18,9 @@ _AMOUNT = re.compile(
     r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]{1,3})?"
     r"[ ]*(?P<unit>[kmgtpKMGTP]?)(?P<binary>[iI]?)(?P<bytes>[bB]?)",
 )
-_PERCENT = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[ ]*%(?:[ ]+(?:of[ ]+)?(?P<of>total|free))?", re.IGNORECASE)
+_PERCENT = re.compile(
+    r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[ ]*%(?:[ ]+(?:of[ ]+)?(?P<of>total|free))?", re.IGNORECASE
+)
 
 ACCEPTED: Final = '"8GiB" (2**30), "8GB" (10**9), a whole number of bytes, "50%" of the total, "80% free"'
 
@@ -47,7 +49,7 @@ class Size:
         """Return a text that `parse_size` reads back to an equal size."""
         if self.percent is not None:
             return f"{self.percent:g}%" + (" free" if self.of == "free" else "")
-        assert self.bytes is not None  # noqa: S101 - the class promises that one of the two is set
+        assert self.bytes is not None
         return exact(self.bytes)
 
 
@@ -103,7 +105,7 @@ def _parse_text(text: str) -> Size:
         raise SizeError(message)
     if match := _PERCENT.fullmatch(stripped):
         percent = float(match["number"])
-        if not 0 < percent <= 100:  # noqa: PLR2004 - a hundred percent
+        if not 0 < percent <= 100:
             message = f"{stripped!r} is not above 0% and at most 100%"
             raise SizeError(message)
         of: Literal["total", "free"] = "free" if (match["of"] or "").lower() == "free" else "total"
@@ -141,7 +143,9 @@ def _in_bytes(amount: int, written: str) -> Size:
         message = f"{written} is negative"
         raise SizeError(message)
     if amount == 0:
-        message = f'{written} would mean "no limit" to some frameworks and "nothing" to others; write "none" for no limit'
+        message = (
+            f'{written} would mean "no limit" to some frameworks and "nothing" to others; write "none" for no limit'
+        )
         raise SizeError(message)
     if amount > LARGEST:
         message = f"{written} is more than {LARGEST} bytes"
@@ -178,9 +182,9 @@ def human(amount: int) -> str:
         if amount >= size:
             number = f"{amount / size:.2f}".rstrip("0").rstrip(".")
             missing = round(float(number) * size) - amount
-            if 0 < missing < 1024 and float(number).is_integer():  # noqa: PLR2004 - less than a KiB away
+            if 0 < missing < 1024 and float(number).is_integer():
                 return f"{number} {unit} less {missing} byte{'s' if missing > 1 else ''}"
             return f"{number} {unit}"
-        if size == GIB and 0 < GIB - amount < 1024:  # noqa: PLR2004 - as above
+        if size == GIB and 0 < GIB - amount < 1024:
             return f"1 GiB less {GIB - amount} byte{'s' if GIB - amount > 1 else ''}"
     return f"{amount} bytes"

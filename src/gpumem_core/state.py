@@ -55,12 +55,12 @@ def lock() -> threading.RLock:
 
 def forget() -> None:
     """Start anew, as in a fresh interpreter. Undoes nothing: `gpumem.reset` does."""
-    global _state  # noqa: PLW0603 - the one place for it
+    global _state
     _state = ProcessState()
 
 
 def _after_fork_in_child() -> None:
-    global _lock  # noqa: PLW0603 - another thread may have held it at the fork
+    global _lock
     _lock = threading.RLock()
 
 

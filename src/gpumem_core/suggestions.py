@@ -26,7 +26,7 @@ def prefer(**fields: object) -> None:
     _suggestions.append((dict(fields), f"gpumem.prefer() in {module}, {frame.f_code.co_filename}:{frame.f_lineno}"))
     state = sys.modules.get("gpumem_core.state")
     if state is not None and state.current().decision is not None:
-        from gpumem_core.pipeline import reconsider  # noqa: PLC0415 - only where somebody configured already
+        from gpumem_core.pipeline import reconsider
 
         reconsider()
 

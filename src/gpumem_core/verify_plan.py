@@ -16,7 +16,9 @@ from gpumem_core.plugins.registry import PluginProblem, Registry
 Outcomes = Mapping[tuple[str, int], Outcome]
 
 
-def rows_of(decision: FrameworkDecision, registry: Registry, outcomes: Outcomes | None, now: FrameworkState) -> list[Row]:
+def rows_of(
+    decision: FrameworkDecision, registry: Registry, outcomes: Outcomes | None, now: FrameworkState
+) -> list[Row]:
     """Return the rows of one framework.
 
     Args:
@@ -76,9 +78,8 @@ class _Rows:
         state, why = self.verdict(refused, steps, expected, seen)
         shown = field
         if field == "limit":
-            limit = self.decision.budgets.of(device).limit if device is not None else None
-            limits = [limit] if limit else [b.limit for b in self.decision.budgets.every() if b.limit]
-            shown = limits[0].field if limits and limits[0] else "cap"
+            budgets = [self.decision.budgets.of(device)] if device is not None else self.decision.budgets.every()
+            shown = next((budget.limit.field for budget in budgets if budget.limit is not None), "cap")
         asked = asked_text(self.decision.settings, self.decision.budgets, field, device)
         first = steps[0][1] if steps else None
         notes = [step.note for _position, step in steps if step.note]
@@ -162,7 +163,10 @@ class _Rows:
             why = (seen.why if seen else "") or waiting
             if self.now.started is Answer.YES and not waiting:
                 return "unknown", why or f"{self.name} does not report this"
-            return "pending", why or f"until {self.name} {'starts' if self.now.imported is Answer.YES else 'is imported'}"
+            return (
+                "pending",
+                why or f"until {self.name} {'starts' if self.now.imported is Answer.YES else 'is imported'}",
+            )
         if not compare(expected, seen):
             if waiting and self.now.started is not Answer.YES:
                 return "pending", waiting

@@ -54,8 +54,8 @@ def fresh_python(
         timeout: seconds until it is ended.
 
     Example:
-        >>> fresh_python("print(1 + 1)").stdout
-        '2\\n'
+        >>> fresh_python("print(1 + 1)").json()
+        2
     """
     base = {name: value for name, value in os.environ.items() if not name.startswith("GPUMEM_")}
     base.update(environ or {})
@@ -64,12 +64,15 @@ def fresh_python(
         # An entry of None makes every import of the name fail with ModuleNotFoundError.
         hide = "".join(f"sys.modules[{name!r}] = None\n" for name in blocked)
         text = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
-        command += ["-c", f"import sys\n{hide}\nexec(compile({text!r}, '<program>', 'exec'), {{'__name__': '__main__'}})"]
+        command += [
+            "-c",
+            f"import sys\n{hide}\nexec(compile({text!r}, '<program>', 'exec'), {{'__name__': '__main__'}})",
+        ]
     elif isinstance(program, Path):
         command.append(str(program))
     else:
         command += ["-c", program]
-    done = subprocess.run(  # noqa: S603 - the program of the test
+    done = subprocess.run(
         [*command, *arguments], capture_output=True, text=True, env=base, cwd=cwd, timeout=timeout, check=False
     )
     return FreshRun(done.returncode, done.stdout, done.stderr)

@@ -18,7 +18,7 @@ _OWN_PACKAGES = ("gpumem", "importlib")
 
 
 def users_frame(skip: Iterable[str] = ()) -> FrameType | None:
-    """Return the innermost frame that is neither gpumem's, a plugin's, the import system's nor of a package in `skip`."""
+    """Return the innermost frame that is not gpumem's, a plugin's, the import system's or of a package in `skip`."""
     packages = {*_OWN_PACKAGES, *skip}
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -40,7 +40,9 @@ def users_place() -> str:
     return f"{Path(name).name if Path(name).is_absolute() else name}:{frame.f_lineno}"
 
 
-def announce(code: str, message: str, ignored: Iterable[str] = (), *, deferred: bool = False, skip: Iterable[str] = ()) -> None:
+def announce(
+    code: str, message: str, ignored: Iterable[str] = (), *, deferred: bool = False, skip: Iterable[str] = ()
+) -> None:
     """Give a warning once per process, unless its code is ignored.
 
     Args:

@@ -4,58 +4,102 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Final
+
+_MOST_FILES: Final = 500
+"""So many sources are read at the most; an error message should not take minutes."""
 
 
 def first_importer(framework: str) -> str:
-    """Return a clause that names the module which probably imported `framework` first, empty if none is found.
+    """Return a clause on who imported `framework` first, as far as can be inferred; empty if nothing is found.
 
-    An inference: modules that hold a reference to the framework or to one of its modules are looked at in the
-    order in which they were imported, and their source is searched for the import statement. Modules of the
-    framework itself are left out.
+    The import statements of the main program are followed in the order in which they ran. A module is entered into
+    `sys.modules` anew when its import ends, so only modules that stand behind the framework can have imported it.
     """
-    position = list(sys.modules).index(framework) if framework in sys.modules else -1
-    candidates = [
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if isinstance(module, ModuleType) and name.partition(".")[0] not in {framework, "gpumem", "gpumem_core"}
-        and not name.startswith(f"gpumem_{framework}")
-    ]
-    # A module is entered into sys.modules when its import begins, so the importer stands before the framework.
-    order = list(sys.modules)
-    earlier = [item for item in candidates if order.index(item[0]) < position]
-    for name, module in sorted(earlier, key=lambda item: -order.index(item[0])):
-        line = _import_line(module, framework)
-        if line:
-            file = getattr(module, "__file__", None)
-            place = f"{Path(file).name}:{line}" if file else name
-            return f"it was first imported by {place}" + ("" if name == "__main__" else f" (module {name})") + ", as far as can be inferred"
-    return ""
+    order = {name: position for position, name in enumerate(list(sys.modules))}
+    if framework not in order:
+        return ""
+    chain = _Search(framework, order).chain("__main__")
+    if not chain:
+        behind = [name for name in order if order[name] > order[framework] and not _own(name, framework)]
+        chain = next((found for name in behind if (found := _Search(framework, order).chain(name))), [])
+    return f"it was first imported by {' -> '.join(chain)} (inferred)" if chain else ""
 
 
-def _import_line(module: ModuleType, framework: str) -> int:
-    """Return the line of the module's source that imports the framework at top level, 0 if there is none."""
-    if not _refers_to(module, framework):
-        return 0
+def _own(name: str, framework: str) -> bool:
+    top = name.partition(".")[0]
+    return top == framework or top == "gpumem" or top.startswith("gpumem_")
+
+
+class _Search:
+    def __init__(self, framework: str, order: dict[str, int]) -> None:
+        self.framework = framework
+        self.order = order
+        self.seen: set[str] = set()
+
+    def chain(self, name: str) -> list[str]:
+        """Return the places that lead from a module to the import, ``file:line`` each, or nothing."""
+        if name in self.seen or len(self.seen) >= _MOST_FILES:
+            return []
+        self.seen.add(name)
+        module = sys.modules.get(name)
+        path = _source(module)
+        if path is None:
+            return []
+        for line, imported in _imports(path, _package(module)):
+            if imported.partition(".")[0] == self.framework:
+                return [f"{path.name}:{line}"]
+            later = self.order.get(imported, -1) > self.order[self.framework]
+            if later and not _own(imported, self.framework) and (deeper := self.chain(imported)):
+                return [f"{path.name}:{line}", *deeper]
+        return []
+
+
+def _source(module: ModuleType | None) -> Path | None:
     file = getattr(module, "__file__", None)
-    if not file or not str(file).endswith(".py"):
-        return 0
+    return Path(file) if isinstance(file, str) and file.endswith(".py") else None
+
+
+def _package(module: ModuleType | None) -> str:
+    package = getattr(module, "__package__", None)
+    return package if isinstance(package, str) else ""
+
+
+def _imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines and names of the imports that run with the module, in their order."""
     try:
-        tree = ast.parse(Path(file).read_bytes())
+        tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return 0
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == framework for alias in node.names):
-            return node.lineno
-        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == framework:
-            return node.lineno
-    return 0
+        return
+    for node in _running(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from ((node.lineno, name) for name in _with_parents(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, package)
+            yield from ((node.lineno, name) for name in _with_parents(base) if name)
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
 
 
-def _refers_to(module: ModuleType, framework: str) -> bool:
-    for value in list(vars(module).values()):
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if isinstance(name, str) and name.partition(".")[0] == framework:
-            return True
-    return False
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements that run at import, not those inside of functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield node
+        yield from _running(node)
+
+
+def _with_parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*parts, node.module or ""]).strip(".")

@@ -54,7 +54,7 @@ class Ledger:
         Raises:
             PluginProblem: when the plugin raises.
         """
-        assert isinstance(step.action, RuntimeCall)  # noqa: S101 - only these are called
+        assert isinstance(step.action, RuntimeCall)
         progress = StepProgress(self, framework, position, step)
         undo = self.registry.apply(framework, step.action, module, progress)
         self._undo.append((framework, str(step.action), undo))
@@ -96,7 +96,9 @@ class Ledger:
     def failed(self, framework: str, position: int, step: Step, text: str) -> None:
         """Record the failure of a deferred step and give the warning for it."""
         self.record(framework, position, Outcome("failed", text))
-        message = f"{framework}: {', '.join(step.fields)} ({step.because}) is not in force: {step.action} failed: {text}"
+        message = (
+            f"{framework}: {', '.join(step.fields)} ({step.because}) is not in force: {step.action} failed: {text}"
+        )
         announce("GM203", message, self.ignored, deferred=True, skip=(framework,))
 
     def withdraw(self, framework: str, names: frozenset[str]) -> None:

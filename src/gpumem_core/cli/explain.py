@@ -28,10 +28,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Print the dry run."""
-    from gpumem_core import pipeline  # noqa: PLC0415 - loaded only when the command runs
-    from gpumem_core.api import explain_declared  # noqa: PLC0415
-    from gpumem_core.model.origin import Origin, Rank  # noqa: PLC0415
-    from gpumem_core.model.read_table import read_table  # noqa: PLC0415
+    from gpumem_core import pipeline
+    from gpumem_core.api import explain_declared
+    from gpumem_core.model.origin import Origin, Rank
+    from gpumem_core.model.read_table import read_table
 
     try:
         table = policy_table(options)

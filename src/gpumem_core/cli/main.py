@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 fine, 1 gpumem's own failure, 2 usage or policy, 3 a finding."""
     options = parser().parse_args(arguments)
     if options.version:
-        import gpumem  # noqa: PLC0415 - only here
+        import gpumem
 
         sys.stdout.write(f"gpumem {gpumem.__version__}\n")
         return 0

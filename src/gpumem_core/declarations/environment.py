@@ -49,7 +49,9 @@ def read_environment(environ: Mapping[str, str]) -> Declared:
                 faults.append(Fault(name, _origin(name), problem))
 
     def place(path: tuple[str, ...]) -> Origin:
-        return _origin(variable_of.get(path) or next((v for p, v in variable_of.items() if p[: len(path)] == path), PREFIX))
+        return _origin(
+            variable_of.get(path) or next((v for p, v in variable_of.items() if p[: len(path)] == path), PREFIX)
+        )
 
     declared = read_table(table, place)
     named = tuple(
@@ -68,7 +70,9 @@ def _path(name: str) -> tuple[str, ...]:
     for position, part in enumerate(parts[:-1]):
         # A shell variable cannot hold the dashes of a UUID.
         if part == "devices" and re.match(r"(gpu|mig)_", parts[position + 1]):
-            parts[position + 1] = parts[position + 1].replace("_", "-").replace("gpu", "GPU", 1).replace("mig", "MIG", 1)
+            parts[position + 1] = (
+                parts[position + 1].replace("_", "-").replace("gpu", "GPU", 1).replace("mig", "MIG", 1)
+            )
     return tuple(parts)
 
 

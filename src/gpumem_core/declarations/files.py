@@ -152,7 +152,9 @@ def _read(table: _Table, profile: str) -> Declared:
         near = nearest(profile, [str(name) for name in profiles])
         origin = Origin(Rank.ENVIRONMENT, "environment GPUMEM_PROFILE")
         known = ", ".join(sorted(str(name) for name in profiles)) or "none"
-        fault = Fault("GPUMEM_PROFILE", origin, f"{table.path} has no profile {profile!r}", f"its profiles: {known}", near)
+        fault = Fault(
+            "GPUMEM_PROFILE", origin, f"{table.path} has no profile {profile!r}", f"its profiles: {known}", near
+        )
         return result + Declared(faults=(fault,))
     merged, from_profile = _on_top(content, chosen)
 

@@ -82,7 +82,9 @@ def cuda_state() -> CudaState:
         total = ctypes.c_size_t()
         failed = driver.cuDeviceTotalMem_v2(ctypes.byref(total), handle)
         devices.append(
-            Device(ordinal, uuid=_uuid(driver, handle), name=_name(driver, handle), total=None if failed else total.value)
+            Device(
+                ordinal, uuid=_uuid(driver, handle), name=_name(driver, handle), total=None if failed else total.value
+            )
         )
     return CudaState("initialised", tuple(devices), frozenset(contexts))
 

@@ -46,7 +46,7 @@ def read_nvml(uuids: tuple[str, ...] = ()) -> NvmlReading:
     Nothing is raised: what cannot be asked is None, with the reason in `why`.
     """
     try:
-        import pynvml  # noqa: PLC0415 - opened only if a plan needs a total
+        import pynvml
     except ImportError as error:
         return NvmlReading(why=f"the NVML binding cannot be imported ({error})")
     if not hasattr(pynvml, "nvmlMemory_v2"):
@@ -92,7 +92,9 @@ def _by_uuid(pynvml: ModuleType, uuid: str, problems: list[str]) -> NvmlDevice |
 
 def _ask(pynvml: ModuleType, index: int, handle: object, problems: list[str]) -> NvmlDevice:
     total, free = _memory(pynvml, index, handle, problems)
-    return NvmlDevice(index, _text(pynvml, "nvmlDeviceGetUUID", handle), _text(pynvml, "nvmlDeviceGetName", handle), total, free)
+    return NvmlDevice(
+        index, _text(pynvml, "nvmlDeviceGetUUID", handle), _text(pynvml, "nvmlDeviceGetName", handle), total, free
+    )
 
 
 def _memory(pynvml: ModuleType, index: int, handle: object, problems: list[str]) -> tuple[int | None, int | None]:

@@ -34,7 +34,9 @@ def known_devices(environ: Mapping[str, str]) -> Devices:
     if cuda.initialised:
         return Devices(cuda.devices, complete=True, source="cuda", driver=True)
     driver = driver_present()
-    return Devices(driver=driver, why="no NVIDIA driver was found" if driver is False else "the devices were not asked for")
+    return Devices(
+        driver=driver, why="no NVIDIA driver was found" if driver is False else "the devices were not asked for"
+    )
 
 
 def probe_devices(environ: Mapping[str, str]) -> Devices:

@@ -129,7 +129,7 @@ class Budget:
 
     @property
     def preallocate_bytes(self) -> int | None:
-        """The bytes taken at first touch: 0, a size never above the limit, or the limit; None where unsaid or unknown."""
+        """The bytes taken at first touch: 0, a size up to the limit, or the limit; None where unsaid or unknown."""
         if self.preallocate is None:
             return None
         amount = self.preallocate.amount

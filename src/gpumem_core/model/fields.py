@@ -145,7 +145,7 @@ def _visible(value: object) -> Value:
         parts = [part.strip() for part in inside.split(",")]
         if inside.strip() and all(part.isascii() and part.isdigit() for part in parts):
             if len(parts) == 1 and not bracketed:
-                message = f'{value!r} may mean the device {parts[0]} or a number of devices'
+                message = f"{value!r} may mean the device {parts[0]} or a number of devices"
                 raise FieldError(message, f'"[{parts[0]}]"')
             return _distinct([int(part) for part in parts])
         message = f'{value!r} is neither "all", "none" nor a list of ordinals'
@@ -182,7 +182,7 @@ def _processes(value: object) -> Value:
             return "auto"
         value = int(text) if text.isascii() and text.isdigit() else value
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        message = f"{value!r} is neither a whole number from 1 on nor \"auto\""
+        message = f'{value!r} is neither a whole number from 1 on nor "auto"'
         raise FieldError(message)
     return value
 
@@ -251,60 +251,104 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
     spec.name: spec
     for spec in (
         FieldSpec(
-            "cap", _limit, _EVERYWHERE, f'{ACCEPTED}, or "none" for no limit',
+            "cap",
+            _limit,
+            _EVERYWHERE,
+            f'{ACCEPTED}, or "none" for no limit',
             "The most device memory each framework's allocator may hold, per process and device.",
         ),
         FieldSpec(
-            "fraction", _fraction, _EVERYWHERE,
+            "fraction",
+            _fraction,
+            _EVERYWHERE,
             'a number above 0 and at most 1 (above 1 only with the allocator "managed"), "50%", or "none" for no limit',
-            "This program's share of each device's total, all its processes together; with a cap, the smaller limit wins.",
+            "This program's share of each device's total, all its processes together; of cap and fraction the smaller wins.",
         ),
         FieldSpec(
-            "preallocate", _preallocate, _EVERYWHERE, f"false, true, or a size ({ACCEPTED})",
-            "What is taken at first touch: nothing ahead, the whole limit, or this much and then growth up to the limit.",
+            "preallocate",
+            _preallocate,
+            _EVERYWHERE,
+            f"false, true, or a size ({ACCEPTED})",
+            "What is taken at first touch: nothing ahead, the whole limit, or this much and then growth to the limit.",
         ),
         FieldSpec(
-            "growth", _bool, _EVERYWHERE, "true or false",
+            "growth",
+            _bool,
+            _EVERYWHERE,
+            "true or false",
             "The other way to say preallocate: true is preallocate = false, false is preallocate = true.",
         ),
         FieldSpec(
-            "allocator", _word(ALLOCATORS), _levels("policy", "framework"), ", ".join(f'"{word}"' for word in ALLOCATORS),
+            "allocator",
+            _word(ALLOCATORS),
+            _levels("policy", "framework"),
+            ", ".join(f'"{word}"' for word in ALLOCATORS),
             "Which kind of allocator the framework uses.",
         ),
         FieldSpec(
-            "visible", _visible, _levels("policy", "framework"), '"all", "none", or a list of ordinals such as [0, 1]',
+            "visible",
+            _visible,
+            _levels("policy", "framework"),
+            '"all", "none", or a list of ordinals such as [0, 1]',
             "Which GPUs the framework sees.",
         ),
         FieldSpec(
-            "headroom", _size, _levels("policy", "device"), ACCEPTED,
+            "headroom",
+            _size,
+            _levels("policy", "device"),
+            ACCEPTED,
             "Left free per process for the CUDA context, library handles and NCCL.",
         ),
         FieldSpec(
-            "processes_per_device", _processes, _levels("policy"), 'a whole number from 1 on, or "auto"',
+            "processes_per_device",
+            _processes,
+            _levels("policy"),
+            'a whole number from 1 on, or "auto"',
             "How many of this program's processes share a device.",
         ),
         FieldSpec(
-            "process_cap", _size, _levels("policy"), ACCEPTED,
-            "What one process may hold in all, divided among its frameworks by their shares.", later=_LATER,
+            "process_cap",
+            _size,
+            _levels("policy"),
+            ACCEPTED,
+            "What one process may hold in all, divided among its frameworks by their shares.",
+            later=_LATER,
         ),
         FieldSpec(
-            "share", _fraction, _levels("framework"), "a number above 0 and at most 1",
-            "This framework's part of the process cap.", later=_LATER,
+            "share",
+            _fraction,
+            _levels("framework"),
+            "a number above 0 and at most 1",
+            "This framework's part of the process cap.",
+            later=_LATER,
         ),
         FieldSpec(
-            "options", _options, _levels("framework"), "a table of the framework's own option names and values",
+            "options",
+            _options,
+            _levels("framework"),
+            "a table of the framework's own option names and values",
             "Options passed through to the framework as they are, checked by its plugin.",
         ),
         FieldSpec(
-            "on_late", _word(REACTIONS), _levels("policy", "framework"), ", ".join(f'"{word}"' for word in REACTIONS),
+            "on_late",
+            _word(REACTIONS),
+            _levels("policy", "framework"),
+            ", ".join(f'"{word}"' for word in REACTIONS),
             "What happens with a setting that comes too late.",
         ),
         FieldSpec(
-            "on_unsupported", _word(REACTIONS), _levels("policy", "framework"), ", ".join(f'"{word}"' for word in REACTIONS),
-            "What happens with a field that a framework cannot express; default: error for limits and hiding, warn for the rest.",
+            "on_unsupported",
+            _word(REACTIONS),
+            _levels("policy", "framework"),
+            ", ".join(f'"{word}"' for word in REACTIONS),
+            "What happens with a field that a framework cannot express; by default an error for limits and hiding, "
+            "a warning for the rest.",
         ),
         FieldSpec(
-            "ignore", _codes, _levels("policy"), 'a list of warning codes such as ["GM204"]',
+            "ignore",
+            _codes,
+            _levels("policy"),
+            'a list of warning codes such as ["GM204"]',
             "Warnings that are not given.",
         ),
     )
@@ -319,7 +363,7 @@ TABLES: Final[Mapping[str, frozenset[Level]]] = {
 
 def nearest(word: str, words: Sequence[str]) -> str:
     """Return the word that was probably meant, empty if none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+    from difflib import get_close_matches
 
     matches = get_close_matches(word, words, n=1, cutoff=0.6)
     return matches[0] if matches else ""

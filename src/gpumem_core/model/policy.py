@@ -103,7 +103,7 @@ class Policy:
         Traceback (most recent call last):
         ...
         gpumem.PolicyError: the GPU memory policy has a fault; nothing was changed:
-          - cap (Policy(cap=...)): '8 gibibytes' is not a size. Accepted: "8GiB" (2**30), "8GB" (10**9), a whole number of bytes, "50%" of the total, "80% free", or "none" for no limit
+          - cap (Policy(cap=...)): '8 gibibytes' is not a size. Accepted: "8GiB" (2**30), ...
     """
 
     cap: CapLike | None = None

@@ -47,7 +47,12 @@ class _Reader:
         self.faults.append(Fault(".".join(path), self.place(path), problem, accepted, suggestion))
 
     def read(
-        self, table: Mapping[str, object], level: Level, path: tuple[str, ...], framework: str | None, device: str | None
+        self,
+        table: Mapping[str, object],
+        level: Level,
+        path: tuple[str, ...],
+        framework: str | None,
+        device: str | None,
     ) -> None:
         taken: dict[str, tuple[tuple[str, ...], Value]] = {}
         for written, value in table.items():
@@ -65,7 +70,9 @@ class _Reader:
         for name, (here, normalised) in taken.items():
             self.declare(name, normalised, here, framework, device)
 
-    def read_field(self, name: str, value: object, here: tuple[str, ...], taken: dict[str, tuple[tuple[str, ...], Value]]) -> None:
+    def read_field(
+        self, name: str, value: object, here: tuple[str, ...], taken: dict[str, tuple[tuple[str, ...], Value]]
+    ) -> None:
         spec = FIELD_SPECS[name]
         if name in taken:
             self.fault(here, f"the same key stands twice, as {'.'.join(taken[name][0])} too")
@@ -98,7 +105,9 @@ class _Reader:
                 "growth = true with preallocate = false or a size, growth = false with preallocate = true",
             )
 
-    def declare(self, name: str, value: Value, here: tuple[str, ...], framework: str | None, device: str | None) -> None:
+    def declare(
+        self, name: str, value: Value, here: tuple[str, ...], framework: str | None, device: str | None
+    ) -> None:
         if name == "options" and isinstance(value, Mapping):
             for option, text in value.items():
                 origin = self.place((*here, option))
@@ -122,7 +131,9 @@ class _Reader:
     def read_device(self, key: object, inner: object, here: tuple[str, ...], framework: str | None) -> None:
         text = "" if isinstance(key, bool) else str(key).strip()
         if not (_ORDINAL.fullmatch(text) or _UUID_PREFIX.fullmatch(text)):
-            self.fault(here, f"{key!r} is neither an ordinal nor the beginning of a UUID", '0, "1", "GPU-0a1b", "MIG-..."')
+            self.fault(
+                here, f"{key!r} is neither an ordinal nor the beginning of a UUID", '0, "1", "GPU-0a1b", "MIG-..."'
+            )
             return
         if not isinstance(inner, Mapping):
             self.fault(here, f"{inner!r} is not a table", 'a table such as { cap = "8GiB" }')
@@ -147,7 +158,9 @@ class _Reader:
         names = names_at(level)
         near = nearest(name, names)
         shown = near.replace("_", "-") if self.kebab else near
-        self.fault(here, "there is no such key", ", ".join(n.replace("_", "-") if self.kebab else n for n in names), shown)
+        self.fault(
+            here, "there is no such key", ", ".join(n.replace("_", "-") if self.kebab else n for n in names), shown
+        )
 
 
 def _plain(value: object) -> Value:

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal[
-    "in_force", "pending", "differs", "exceeded", "failed", "not_expressed", "unknown", "not_applicable", "planned", "late"
+    "in_force",
+    "pending",
+    "differs",
+    "exceeded",
+    "failed",
+    "not_expressed",
+    "unknown",
+    "not_applicable",
+    "planned",
+    "late",
 ]
 BAD: frozenset[str] = frozenset({"differs", "exceeded", "failed", "late"})
 """The states in which the policy does not hold although it could."""
@@ -97,12 +106,10 @@ class Report:
 
     def rows_of(self, framework: str, field_name: str | None = None) -> tuple[Row, ...]:
         """Return the rows of a framework, of one field where given."""
-        return tuple(
-            row for row in self.rows if row.framework == framework and field_name in (None, row.field)
-        )
+        return tuple(row for row in self.rows if row.framework == framework and field_name in (None, row.field))
 
     def __str__(self) -> str:
         """Return the report as text."""
-        from gpumem_core.render_report import render  # noqa: PLC0415 - a value knows no renderer until it is shown
+        from gpumem_core.render_report import render
 
         return render(self)

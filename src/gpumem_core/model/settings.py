@@ -43,7 +43,7 @@ class FrameworkSettings:
     allocator: Resolved[Allocator] | None = None
     visible: Resolved[Visible] | None = None
     options: Mapping[str, Resolved[object]] = field(default_factory=dict)
-    on_late: Resolved[Reaction] = Resolved("error", DEFAULT_ORIGIN)  # noqa: RUF009 - a frozen value
+    on_late: Resolved[Reaction] = Resolved("error", DEFAULT_ORIGIN)
     on_unsupported: Resolved[Reaction] | None = None
 
     @property

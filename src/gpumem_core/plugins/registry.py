@@ -119,7 +119,7 @@ class Registry:
         ]
         try:
             return self._manager.subset_hook_caller(hook, remove_plugins=others)(**arguments)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it is reported by name
+        except Exception as error:
             if self._wrappers:
                 blamed = self._without_wrappers(implementation, hook, arguments, error)
                 if blamed is not None:

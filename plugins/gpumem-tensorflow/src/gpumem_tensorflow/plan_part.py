@@ -1,0 +1,96 @@
+"""Pieces of a plan, joined by the translation of each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpumem.plugin import (
+    Deadline,
+    Expectation,
+    Moment,
+    NotExpressed,
+    Origin,
+    RemoveVariable,
+    RuntimeCall,
+    Scope,
+    SetVariable,
+    Step,
+    Strength,
+)
+
+from gpumem_tensorflow.describe import NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a plan."""
+
+    steps: tuple[Step, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    not_expressed: tuple[NotExpressed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: Part) -> Part:
+        """Join two parts, in this order."""
+        return Part(
+            self.steps + other.steps,
+            self.expectations + other.expectations,
+            self.not_expressed + other.not_expressed,
+            self.notes + other.notes,
+        )
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    """Join parts in their order."""
+    whole = Part()
+    for part in parts:
+        whole += part
+    return whole
+
+
+def refused(field: str, reason: str, origin: Origin, *, device: int | None = None, asked: str = "") -> Part:
+    """Return the part that says that a field is not expressed."""
+    return Part(not_expressed=(NotExpressed(NAME, field, reason, origin, device, asked),))
+
+
+def variable_step(
+    action: SetVariable | RemoveVariable, fields: tuple[str, ...], because: Origin, strength: Strength, note: str = ""
+) -> Step:
+    """Return a step that changes a variable. TensorFlow reads it when it creates its GPU devices, not at import."""
+    return Step(
+        action=action,
+        fields=fields,
+        because=because,
+        moment=Moment.NOW,
+        deadline=Deadline.START,
+        scope=Scope.PROCESS,
+        strength=strength,
+        note=note,
+    )
+
+
+def start_step(
+    name: str,
+    arguments: Mapping[str, object],
+    text: str,
+    fields: tuple[str, ...],
+    because: Origin,
+    strength: Strength,
+    *,
+    device: int | None = None,
+    scope: Scope = Scope.PROCESS,
+    note: str = "",
+) -> Step:
+    """Return a step that is carried out when TensorFlow creates its context."""
+    return Step(
+        action=RuntimeCall(name, arguments, text),
+        fields=fields,
+        because=because,
+        moment=Moment.ON_START,
+        deadline=Deadline.START,
+        scope=scope,
+        strength=strength,
+        device=device,
+        note=note,
+    )
