@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 from gpumem_core import pipeline, state
 from gpumem_core.applying.announce import users_place
@@ -15,10 +15,11 @@ from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.policy import (
     CapLike,
-    DevicePolicy,
+    DevicesLike,
     FractionLike,
-    FrameworkPolicy,
+    FrameworksLike,
     Policy,
+    PolicyFields,
     PreallocateLike,
     SizeLike,
     VisibleLike,
@@ -39,9 +40,6 @@ __all__ = [
     "reset",
     "verify",
 ]
-
-DevicesLike = Mapping[str | int, DevicePolicy | Mapping[str, object]]
-FrameworksLike = Mapping[str, FrameworkPolicy | Mapping[str, object] | Literal["hidden"]]
 
 
 def configure(
@@ -196,10 +194,10 @@ def _unchanged(before: pipeline.Decision, after: pipeline.Decision) -> bool:
             if item.origin.rank != Rank.NATIVE
         }
 
-    return essence(before) == essence(after) and before.devices.found == after.devices.found
+    return essence(before) == essence(after)
 
 
-def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: object) -> Report:
+def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: Unpack[PolicyFields]) -> Report:
     """Return what `configure` would do, without doing it.
 
     Args:

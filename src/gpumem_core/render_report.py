@@ -26,18 +26,17 @@ def render(report: Report) -> str:
     lines = [f"policy   {_policy(report)}"]
     if report.devices:
         lines.append(f"devices  {', '.join(_device(device) for device in report.devices)}")
-    rows = [row for row in report.rows if row.state != "not_applicable"]
-    absent = sorted({row.framework for row in report.rows} - {row.framework for row in rows})
+    # What would be done is worth a line even where it cannot be done here.
+    rows = [row for row in report.rows if row.state != "not_applicable" or row.set]
+    told: set[tuple[str, str]] = set()
     table = [_cells(row) for row in rows]
     widths = [max((len(cells[column]) for cells in table), default=0) for column in range(4)]
     for row, cells in zip(rows, table, strict=True):
         line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
         lines.append(line)
-        if row.why and row.state not in {"in_force", "planned"}:
+        if row.why and row.state not in {"in_force", "planned"} and (row.framework, row.why) not in told:
+            told.add((row.framework, row.why))
             lines.append(f"         {row.why}")
-    for name in absent:
-        why = next(row.why for row in report.rows if row.framework == name)
-        lines.append(f"{name}: not applicable: {why}")
     lines += [f"note     {note}" for note in report.notes]
     return "\n".join(lines)
 

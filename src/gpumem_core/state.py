@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpumem_core.applying.ledger import Ledger
+    from gpumem_core.decide_policy import Decision
     from gpumem_core.model.declaration import Declared
-    from gpumem_core.pipeline import Decision
 
 
 @dataclass(slots=True)

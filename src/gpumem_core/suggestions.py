@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from gpumem_core.model.policy import PolicyFields
 
 _suggestions: list[tuple[dict[str, object], str]] = []
 
 
-def prefer(**fields: object) -> None:
+def prefer(**fields: Unpack[PolicyFields]) -> None:
     """Suggest policy values on behalf of a library; the application decides.
 
     Fills only what no other source says, now or later, and only where that is still in time. Reads no file,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from gpumem_core.applying.announce import announce
 from gpumem_core.applying.import_watch import fully_imported
 from gpumem_core.applying.ledger import Ledger
-from gpumem_core.make_plans import FrameworkDecision, already_so
+from gpumem_core.make_plans import FrameworkDecision, closed
+from gpumem_core.model.framework import Answer
 from gpumem_core.model.outcome import Outcome
 from gpumem_core.model.plan import RemoveVariable, RuntimeCall, SetVariable, Step
 from gpumem_core.plugins.registry import PluginProblem
@@ -26,14 +27,18 @@ def _apply(decision: FrameworkDecision, ledger: Ledger) -> None:
     for position, step in enumerate(decision.plan.steps):
         if (name, position) in ledger.outcomes:  # late, and left out
             continue
-        if already_so(step, decision.plan, decision.state.observations):
-            ledger.record(name, position, Outcome("already", "in force before"))
-        elif isinstance(step.action, SetVariable):
+        # Its moment has passed, so it was checked that all it sets is in force already. A variable is written
+        # all the same: children read it.
+        passed = closed(step, decision.state) is Answer.YES
+        done = Outcome("already", "in force before") if passed else Outcome("applied")
+        if isinstance(step.action, SetVariable):
             ledger.journal.set(step.action.name, step.action.value)
-            ledger.record(name, position, Outcome("applied"))
+            ledger.record(name, position, done)
         elif isinstance(step.action, RemoveVariable):
             ledger.journal.set(step.action.name, None)
-            ledger.record(name, position, Outcome("applied"))
+            ledger.record(name, position, done)
+        elif passed:
+            ledger.record(name, position, done)
         else:
             calls.append((position, step))
     if not calls:

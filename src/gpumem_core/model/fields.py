@@ -262,7 +262,7 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
             _fraction,
             _EVERYWHERE,
             'a number above 0 and at most 1 (above 1 only with the allocator "managed"), "50%", or "none" for no limit',
-            "This program's share of each device's total, all its processes together; of cap and fraction the smaller wins.",
+            "This program's share of each device's total, all its processes together. With a cap, the smaller wins.",
         ),
         FieldSpec(
             "preallocate",

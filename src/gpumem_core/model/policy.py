@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, TypeAlias, TypedDict
 
 from gpumem_core.errors import PolicyError
 from gpumem_core.model.declaration import Declared, Unlimited
@@ -18,6 +18,8 @@ CapLike = SizeLike | Unlimited
 FractionLike = float | int | str | Unlimited
 PreallocateLike = bool | SizeLike
 VisibleLike = Literal["all", "none"] | str | Sequence[int]
+DevicesLike: TypeAlias = "Mapping[str | int, DevicePolicy | Mapping[str, object]]"
+FrameworksLike: TypeAlias = "Mapping[str, FrameworkPolicy | Mapping[str, object] | str]"
 
 
 def _given(record: object) -> dict[str, object]:
@@ -38,6 +40,25 @@ def as_table(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: as_table(inner) for key, inner in value.items()}
     return value
+
+
+class PolicyFields(TypedDict, total=False):
+    """The fields of `Policy` as keyword arguments."""
+
+    cap: CapLike | None
+    fraction: FractionLike | None
+    preallocate: PreallocateLike | None
+    growth: bool | None
+    allocator: Allocator | None
+    visible: VisibleLike | None
+    headroom: SizeLike | None
+    processes_per_device: int | Literal["auto"] | None
+    process_cap: SizeLike | None
+    devices: DevicesLike | None
+    frameworks: FrameworksLike | None
+    on_late: Reaction | None
+    on_unsupported: Reaction | None
+    ignore: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""The gpumem plugin for PyTorch. Nothing here imports PyTorch; see `gpumem_torch.plugin` for the hooks."""
