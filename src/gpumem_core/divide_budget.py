@@ -67,6 +67,7 @@ class BudgetDivider:
             unlimited=bool(deciding) and all(item.value is UNLIMITED for item in deciding),
             preallocate=self._preallocation(framework, device, total, missing),
             named=named,
+            largest_total=self.devices.largest_card if device else None,
         )
 
     def _bound(

@@ -18,7 +18,7 @@ from gpumem_core.declarations.environment import read_environment
 from gpumem_core.declarations.files import read_files
 from gpumem_core.devices.assumed import VARIABLE, AssumedDevicesError
 from gpumem_core.devices.probe import known_devices
-from gpumem_core.errors import LateInitialisationError, PolicyError, UnsupportedPolicyError
+from gpumem_core.errors import GpumemError, LateInitialisationError, PolicyError, UnsupportedPolicyError
 from gpumem_core.make_plans import (
     FrameworkDecision,
     check_conflicts,
@@ -32,7 +32,6 @@ from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Answer
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.outcome import Outcome
-from gpumem_core.plugins.registry import PluginProblem
 from gpumem_core.sizes import MIB, Size
 
 __all__ = [
@@ -173,26 +172,30 @@ def carry_out(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def reconsider() -> None:
-    """Resolve anew after a suggestion came in; what is too late by now is left out without a word.
+    """Resolve anew after a suggestion came in. A framework for which it is too late keeps what it has.
 
     Never raises: a library that suggests something must not fail because of it.
     """
     process = state.current()
     with state.lock():
-        if process.arguments is None:
+        before = process.decision
+        if process.arguments is None or before is None:
             return
         environ = base_environment()
         try:
             decision = decide(collect(process.arguments, environ), environ)
-            late = {item.name: late_positions(item) for item in decision.frameworks if item.installed}
-            before = process.decision
-            if before is not None and _same_plans(before, decision):
-                return
-            if any(late.values()):
-                return
-            carry_out(decision, {})
-        except (PolicyError, LateInitialisationError, UnsupportedPolicyError, PluginProblem) as error:
-            announce("GM202", f"a suggestion cannot be followed: {error}", deferred=True)
+            check_conflicts(item.plan for item in decision.frameworks if item.installed)
+        except GpumemError as error:
+            announce("GM202", f"a suggestion cannot be followed: {error}", before.ignored, deferred=True)
+            return
+        if _same_plans(before, decision):
+            return
+        kept = {item.name: item for item in before.frameworks}
+        frameworks = tuple(
+            replace(kept[item.name], state=item.state) if item.name in kept and late_positions(item) else item
+            for item in decision.frameworks
+        )
+        carry_out(replace(decision, frameworks=frameworks), {})
 
 
 def _same_plans(first: Decision, second: Decision) -> bool:

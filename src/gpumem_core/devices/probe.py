@@ -72,9 +72,10 @@ def _ordinals(
     found = tuple(Device(ordinal, total=smallest) for ordinal in range(len(listed)))
     ambiguous = (
         "the cards differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID, so before CUDA runs it is uncertain which card an "
-        "ordinal means; the smallest total is used"
+        "ordinal means; every limit is calculated so that it holds on each of them"
     )
-    return Devices(found, complete=True, source="nvml", driver=True, ambiguous=ambiguous, why=why)
+    largest = None if smallest is None else max(total for total in totals if total is not None)
+    return Devices(found, complete=True, source="nvml", driver=True, ambiguous=ambiguous, why=why, largest_card=largest)
 
 
 def _valid(listed: Sequence[int], count: int) -> tuple[int, ...]:

@@ -113,6 +113,8 @@ class Budget:
         unlimited: True where ``"none"`` was declared: an explicit wish for no limit.
         preallocate: what is taken at first touch, None for the framework's own way.
         named: whether the policy has an override for this very device.
+        largest_total: where it is uncertain which card the ordinal means, the total of the largest one it may be;
+            `total` is the smallest one then. Else None.
     """
 
     ordinal: int | None
@@ -121,11 +123,30 @@ class Budget:
     unlimited: bool = False
     preallocate: Preallocation | None = None
     named: bool = False
+    largest_total: int | None = None
 
     @property
     def limit_bytes(self) -> int | None:
         """The limit in bytes, None without a limit or where the total is needed and unknown."""
         return self.limit.in_bytes(self.total) if self.limit else None
+
+    @property
+    def limit_share(self) -> float | None:
+        """The limit as a share of the total that holds whichever card the ordinal means.
+
+        None without a limit, or where a total is needed and unknown. A pure fraction is returned unconverted.
+        """
+        if self.limit is None:
+            return None
+        if self.limit.pure_share is not None:
+            return self.limit.pure_share
+        shares = []
+        for total in {self.total, self.largest_total or self.total}:
+            amount = self.limit.in_bytes(total)
+            if total is None or amount is None:
+                return None
+            shares.append(amount / total)
+        return min(shares)
 
     @property
     def preallocate_bytes(self) -> int | None:

@@ -37,6 +37,7 @@ class Devices:
         driver: whether this machine has an NVIDIA driver; None where that is unknown.
         ambiguous: a sentence where ordinals could not be matched to devices for certain, else empty.
         why: a sentence on what could not be asked and why, else empty.
+        largest_card: where ambiguous, the total of the largest card that an ordinal may mean, else None.
     """
 
     found: tuple[Device, ...] = ()
@@ -45,6 +46,7 @@ class Devices:
     driver: bool | None = None
     ambiguous: str = ""
     why: str = ""
+    largest_card: int | None = None
 
     @property
     def smallest_total(self) -> int | None:

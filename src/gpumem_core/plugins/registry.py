@@ -18,7 +18,6 @@ from gpumem_core.plugins.discovery import candidate_frameworks, installed_plugin
 from gpumem_core.plugins.hookspecs import PROJECT, Progress, Undo
 
 
-@dataclass(frozen=True, slots=True)
 class PluginProblem(Exception):
     """A plugin that failed.
 
@@ -29,10 +28,13 @@ class PluginProblem(Exception):
         error: what happened.
     """
 
-    name: str
-    distribution: str
-    hook: str
-    error: str
+    def __init__(self, name: str, distribution: str, hook: str, error: str) -> None:
+        """Keep what happened where."""
+        self.name = name
+        self.distribution = distribution
+        self.hook = hook
+        self.error = error
+        super().__init__(name, distribution, hook, error)
 
     def __str__(self) -> str:
         """Return the problem as one sentence."""
