@@ -8,7 +8,7 @@ Importing this package does nothing and is quick: every name is loaded when it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # importing typing costs more than the rest of this module; type checkers know the name
 
 if TYPE_CHECKING:
     from gpumem_core.api import (

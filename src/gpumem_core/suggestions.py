@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # importing typing costs more than the rest of this module; type checkers know the name
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
-
 from gpumem_tensorflow.variables import ALLOCATOR, GROWTH, VARIABLES
 
 NAME: Final = "tensorflow"
@@ -23,40 +22,63 @@ FRAMEWORK: Final = Framework(
     limit_unit="bytes",
     fields=(
         FieldSupport(
-            "limit", "tf.config.set_logical_device_configuration(memory_limit=MB), MB = 2**20 bytes, rounded down",
-            _CONTEXT, "hard", "device",
+            "limit",
+            "tf.config.set_logical_device_configuration(memory_limit=MB), MB = 2**20 bytes, rounded down",
+            _CONTEXT,
+            "hard",
+            "device",
             "TensorFlow has no variable for it: it is set when the context is about to be created.",
         ),
         FieldSupport(
-            "preallocate", f"{GROWTH}=true or false", _CONTEXT, "growth", "process",
-            "One value for all visible GPUs. A size cannot be taken ahead, except by the async allocator without a limit.",
+            "preallocate",
+            f"{GROWTH}=true or false",
+            _CONTEXT,
+            "growth",
+            "process",
+            "One value for all visible GPUs. Only the async allocator can take a size ahead, without a limit.",
         ),
         FieldSupport(
-            "allocator", f"{ALLOCATOR}, or use_unified_memory in its ConfigProto", _CONTEXT, "advice", "process",
+            "allocator",
+            f"{ALLOCATOR}, or use_unified_memory in its ConfigProto",
+            _CONTEXT,
+            "advice",
+            "process",
             "One value for all visible GPUs.",
         ),
         FieldSupport(
-            "visible", "tf.config.set_visible_devices", _CONTEXT, "hard", "process",
-            "A hidden GPU gets no CUDA context from TensorFlow. TensorFlow numbers GPUs in the order of their ordinals.",
+            "visible",
+            "tf.config.set_visible_devices",
+            _CONTEXT,
+            "hard",
+            "process",
+            "A hidden GPU gets no CUDA context from TensorFlow, which numbers GPUs in the order of their ordinals.",
         ),
         FieldSupport(
-            "options", "a few variables of TensorFlow, by their own names", _CONTEXT, "advice", "process",
+            "options",
+            "a few variables of TensorFlow, by their own names",
+            _CONTEXT,
+            "advice",
+            "process",
             "See the table in the plugin's README.",
         ),
     ),
     allocators=(
         AllocatorSupport("pool", "BFC", holds_cap=True, note="TensorFlow's default."),
         AllocatorSupport(
-            "async", "cuda_malloc_async", holds_cap=False,
+            "async",
+            "cuda_malloc_async",
+            holds_cap=False,
             note="A limit is only the release threshold of the driver's pool.",
         ),
         AllocatorSupport("direct", "cuda_malloc", holds_cap=False, note="One cudaMalloc per tensor; no statistics."),
         AllocatorSupport(
-            "managed", "use_unified_memory", holds_cap=True,
+            "managed",
+            "use_unified_memory",
+            holds_cap=True,
             note="BFC on managed memory; limits above the device's total are accepted.",
         ),
     ),
     outside_of_caps=(
-        "the CUDA context, cuDNN and cuBLAS handles, NCCL buffers and pinned host memory are outside of TensorFlow's limit"
+        "the CUDA context, cuDNN and cuBLAS handles, NCCL buffers and pinned host memory are outside of its limit"
     ),
 )

@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import Any
 
 from gpumem.plugin import Answer, FrameworkState, NativeSetting, Size, cuda_state, installed_versions
-
 from gpumem_tensorflow.context_view import Context, context_module, current_context, gpus, limits, ordinal, visible_gpus
 from gpumem_tensorflow.describe import DISTRIBUTIONS
 from gpumem_tensorflow.logical_devices import sum_in_bytes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpumem.plugin import NativeFault, NativeReading, NativeSetting
-
 from gpumem_tensorflow.variables import (
     ALLOCATOR,
     ALLOCATOR_WORDS,
@@ -37,17 +36,17 @@ def read_native(environ: Mapping[str, str]) -> NativeReading:
         if not growth and environ.get("KERAS_BACKEND", "tensorflow") not in ("", "tensorflow"):
             # keras/src/backend/config.py (3.15.1): with another backend it writes "true", whatever was there.
             backend = environ["KERAS_BACKEND"]
-            problem = f'Keras replaces it by "true" when it is imported with KERAS_BACKEND={backend}: growth is in force then'
+            problem = f'is replaced by "true" when Keras is imported with KERAS_BACKEND={backend}: memory grows'
             faults.append(NativeFault(GROWTH, environ[GROWTH], problem))
     elif text := environ.get(GROWTH):
-        problem = 'TensorFlow accepts exactly "true" or "false" in lower case, logs an error and goes on as if it were unset'
+        problem = 'is not read: TensorFlow accepts exactly "true" or "false", logs an error and goes on without it'
         faults.append(NativeFault(GROWTH, text, problem))
     word = read_allocator(environ)
     if word is not None:
         settings.append(NativeSetting("allocator", word, f"environment {ALLOCATOR}"))
     elif text := environ.get(ALLOCATOR):
         known = ", ".join(ALLOCATOR_WORDS)
-        problem = f"TensorFlow ignores it without a message and uses its pool (BFC); it knows {known}"
+        problem = f"is ignored by TensorFlow without a message, its pool (BFC) is used; it knows {known}"
         faults.append(NativeFault(ALLOCATOR, text, problem))
     faults += _other_faults(environ)
     return NativeReading(tuple(settings), tuple(faults))
@@ -57,14 +56,15 @@ def _other_faults(environ: Mapping[str, str]) -> list[NativeFault]:
     faults = []
     if text := environ.get(SINGLE_REQUEST_LIMIT):
         # Seen on 2.18 and 2.21: with 4000 and growth TensorFlow still reached 14336 MiB.
-        problem = "it is no cap: TensorFlow refuses only single requests above it and holds more in all; use a policy's cap"
+        problem = "is no cap: TensorFlow refuses only single requests above it and holds more in all; write a cap"
         faults.append(NativeFault(SINGLE_REQUEST_LIMIT, text, problem))
     for name in _NUMBERS:
         text = environ.get(name, "")
         if text and not text.removeprefix("-").isdigit():
-            faults.append(NativeFault(name, text, "it is not a whole number: TensorFlow logs an error and uses its default"))
+            problem = "is not a whole number: TensorFlow logs an error and uses its default"
+            faults.append(NativeFault(name, text, problem))
     text = environ.get(GARBAGE_COLLECTION, "")
     if text and text not in ("true", "false"):
-        problem = 'TensorFlow accepts exactly "true" or "false", logs an error and keeps its default, true'
+        problem = 'is not read: TensorFlow accepts exactly "true" or "false", logs an error and keeps its default, true'
         faults.append(NativeFault(GARBAGE_COLLECTION, text, problem))
     return faults

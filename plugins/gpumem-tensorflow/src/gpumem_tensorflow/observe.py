@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
-from gpumem.plugin import Observation
-
-from gpumem_tensorflow.context_view import (
-    Context,
-    context_module,
-    current_context,
-    gpus,
-    ordinal,
-    visible_gpus,
-)
+from gpumem.plugin import Observation, cuda_state
+from gpumem_tensorflow.context_view import Context, context_module, current_context, gpus, ordinal, visible_gpus
 from gpumem_tensorflow.options import OPTIONS
 from gpumem_tensorflow.read_back import (
     LIMIT_SOURCE,
@@ -24,8 +17,13 @@ from gpumem_tensorflow.read_back import (
     take_record,
 )
 from gpumem_tensorflow.start_guard import StartGuard, find_guard
+from gpumem_tensorflow.variables import ASYNC_PREALLOCATION
 
 _BEFORE = "TensorFlow reports limits once its context exists"
+_UNSURE = (
+    "; a CUDA context existed before gpumem watched: if TensorFlow made it (Session, Server, device_lib), its "
+    "allocators exist with what was in force then"
+)
 
 
 def observe(_top: ModuleType) -> tuple[Observation, ...]:
@@ -44,9 +42,12 @@ def observe_context(module: ModuleType) -> tuple[Observation, ...]:
     record = record or take_record(context, certain=False)
     grows, growth_source = growth_in_force(record)
     word, allocator_source = allocator_in_force(record)
+    taken: object = None if grows is None else not grows
+    if word == "async":
+        taken, growth_source = _taken_by_async(record), f"{ASYNC_PREALLOCATION}, {allocator_source}"
     return (
         *_limits(module, context, guard, word, allocator_source),
-        _told("preallocate", None if grows is None else not grows, growth_source),
+        _told("preallocate", taken, growth_source),
         _told("allocator", word, allocator_source),
         Observation("visible", None, _visible(context, guard), "tf.config.get_visible_devices()"),
         *_options(record),
@@ -58,46 +59,70 @@ def _told(field: str, value: object, text: str) -> Observation:
     return Observation(field, None, value, "" if value is None else text, text if value is None else "")
 
 
+def _taken_by_async(record: StartRecord) -> bool | int:
+    """Return what the async allocator took ahead: a size, or True for -1, which means the whole limit."""
+    text = record.variables.get(ASYNC_PREALLOCATION, "")
+    if text == "-1":
+        return True
+    return int(text) if text.isdigit() and int(text) else False
+
+
 def _before_start(context: Context | None, guard: StartGuard | None) -> tuple[Observation, ...]:
     numbers = {ordinal(device) for device in gpus(context)} if context is not None else set()
-    if guard is not None:
-        numbers |= _named(guard)
-    limits = tuple(Observation("limit", number, None, LIMIT_SOURCE, _BEFORE) for number in sorted(numbers))
-    others = tuple(
-        Observation(field, None, None, "", _BEFORE) for field in ("limit", "preallocate", "allocator", "visible")
-    )
-    return (*limits, *others)
+    numbers |= _named(guard)
+    unsure = bool(cuda_state().contexts) if guard is None else not guard.clean
+    why = _BEFORE + (_UNSURE if unsure else "")
+    limits = tuple(Observation("limit", number, None, LIMIT_SOURCE, why) for number in sorted(numbers))
+    others = ("limit", "preallocate", "allocator", "visible")
+    return (*limits, *(Observation(field, None, None, "", why) for field in others))
 
 
 def _limits(
     module: ModuleType, context: Context, guard: StartGuard | None, word: str | None, allocator_source: str
 ) -> tuple[Observation, ...]:
     """Return the limit of every visible GPU, and for the whole process the largest where no device was named."""
-    found = device_limits(module, context)
     numbers = [ordinal(device) for device in visible_gpus(context)]
-    if isinstance(found, str):
-        return tuple(Observation("limit", number, None, LIMIT_SOURCE, found) for number in (*numbers, None))
     if word in ("async", "direct"):
         # They read a limit and do not hold it: 15808 MiB were granted under a memory_limit of 2048 MB.
         source = f"{allocator_source}: the {word} allocator holds no limit"
         return tuple(Observation("limit", number, 0, source) for number in (*numbers, None))
-    if word is None:
-        return tuple(Observation("limit", number, None, LIMIT_SOURCE, allocator_source) for number in (*numbers, None))
-    named = _named(guard)
-    others = [limit for number, limit in found.items() if number not in named]
-    observations = [Observation("limit", number, limit, LIMIT_SOURCE) for number, limit in found.items()]
+    found = device_limits(module, context) if word is not None else allocator_source
+    if isinstance(found, str):
+        return tuple(Observation("limit", number, None, LIMIT_SOURCE, found) for number in (*numbers, None))
+    named, shared = _named(guard), _as_shares(guard)
+    observations = [
+        _limit(number, amount, as_share=number in shared or (None in shared and number not in named))
+        for number, amount in found.items()
+    ]
+    others = [item for item in observations if item.device not in named and item.value is not None]
     if others:
-        observations.append(Observation("limit", None, max(others), f"{LIMIT_SOURCE}, the largest"))
+        largest = max(others, key=lambda item: item.value)  # type: ignore[arg-type,return-value]  # numbers alone
+        observations.append(Observation("limit", None, largest.value, f"{largest.source}, the largest"))
     return tuple(observations)
+
+
+def _limit(number: int, amount: int, *, as_share: bool) -> Observation:
+    if not as_share:
+        return Observation("limit", number, amount, LIMIT_SOURCE)
+    total = next((device.total for device in cuda_state().devices if device.ordinal == number), None)
+    if not total:
+        return Observation("limit", number, None, LIMIT_SOURCE, "CUDA does not tell the device's total")
+    return Observation("limit", number, amount / total, f"{LIMIT_SOURCE} / cuDeviceTotalMem()")
 
 
 def _named(guard: StartGuard | None) -> set[int]:
     """Return the ordinals for which the limit of all other devices does not hold."""
     named: set[int] = set()
     for call in guard.calls("limit") if guard is not None else ():
-        only, besides = call.arguments["device"], call.arguments["besides"]
-        named |= {only} if isinstance(only, int) else set(besides)  # type: ignore[call-overload]
+        arguments: Any = call.arguments
+        named |= set(arguments["besides"]) if arguments["device"] is None else {arguments["device"]}
     return named
+
+
+def _as_shares(guard: StartGuard | None) -> set[int | None]:
+    """Return the ordinals whose limit was planned as a share of the total; None stands for all others."""
+    calls = guard.calls("limit") if guard is not None else ()
+    return {call.arguments["device"] for call in calls if call.arguments["share"] is not None}  # type: ignore[misc]
 
 
 def _visible(context: Context, guard: StartGuard | None) -> object:
@@ -111,9 +136,7 @@ def _options(record: StartRecord) -> tuple[Observation, ...]:
     if not record.certain:
         why = "TensorFlow reads its options at its start, which gpumem did not see, and does not tell them"
         return tuple(Observation(f"options.{name}", None, None, "", why) for name in OPTIONS)
-    return tuple(
-        Observation(f"options.{name}", None, record.variables.get(name), "the variable, as seen at TensorFlow's start")
-        if name in record.variables
-        else Observation(f"options.{name}", None, None, "", "the variable was unset at TensorFlow's start")
-        for name in OPTIONS
-    )
+    seen = "the variable, as seen at TensorFlow's start"
+    values = ((name, record.variables.get(name)) for name in OPTIONS)
+    unset = "the variable was unset at TensorFlow's start"
+    return tuple(Observation(f"options.{n}", None, value, seen, unset if value is None else "") for n, value in values)

@@ -35,7 +35,7 @@ class Option:
 
 OPTIONS: Final[Mapping[str, Option]] = {
     RESERVE: Option("whole", "MB left free by the default limit; without effect on a device with a limit of its own."),
-    GARBAGE_COLLECTION: Option("bool", "Whether free regions are given back to the driver before an out-of-memory error."),
+    GARBAGE_COLLECTION: Option("bool", "Whether free regions go back to the driver before an out-of-memory error."),
     HOST_LIMIT: Option("whole", "MB of pinned host memory that TensorFlow's host pool may hold."),
     CUDNN_WORKSPACE: Option("whole", "MB of the pool that a convolution may use as scratch space."),
     CUBLAS_WORKSPACE: Option("whole", "MB of the pool that a matrix product may use as scratch space."),

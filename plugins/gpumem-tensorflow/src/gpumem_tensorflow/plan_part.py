@@ -11,6 +11,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Origin,
+    Rank,
     RemoveVariable,
     RuntimeCall,
     Scope,
@@ -18,7 +19,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_tensorflow.describe import NAME
 
 
@@ -57,7 +57,10 @@ def refused(field: str, reason: str, origin: Origin, *, device: int | None = Non
 def variable_step(
     action: SetVariable | RemoveVariable, fields: tuple[str, ...], because: Origin, strength: Strength, note: str = ""
 ) -> Step:
-    """Return a step that changes a variable. TensorFlow reads it when it creates its GPU devices, not at import."""
+    """Return a step that changes a variable. TensorFlow reads it when it creates its GPU devices, not at import.
+
+    The step that `translate` adds for the start sets it again then, but not where the user's own variable decides.
+    """
     return Step(
         action=action,
         fields=fields,
@@ -67,6 +70,7 @@ def variable_step(
         scope=Scope.PROCESS,
         strength=strength,
         note=note,
+        reasserted=because.rank != Rank.NATIVE,
     )
 
 

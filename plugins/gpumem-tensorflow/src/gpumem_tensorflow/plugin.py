@@ -18,7 +18,6 @@ from gpumem.plugin import (
     Undo,
     hookimpl,
 )
-
 from gpumem_tensorflow.describe import FRAMEWORK
 from gpumem_tensorflow.find_state import find_state
 from gpumem_tensorflow.native import read_native

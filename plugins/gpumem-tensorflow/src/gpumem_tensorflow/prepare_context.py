@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any, Literal
 
 from gpumem.plugin import Device, Devices
-
 from gpumem_tensorflow.context_view import Context, LogicalDeviceConfiguration, PhysicalDevice, gpus, limits, ordinal
 from gpumem_tensorflow.logical_devices import MB, Bounds, fit, limit_in_bytes, megabytes, sum_in_bytes
 
@@ -41,8 +40,8 @@ def missing_gpu(missing: Sequence[int], found: Mapping[int, PhysicalDevice]) -> 
     """Say that the policy names GPUs which TensorFlow does not list, and why that may be."""
     numbers = ", ".join(str(number) for number in missing)
     return (
-        f"the policy names GPU {numbers}, but TensorFlow lists {sorted(found) or 'none'}; CUDA_VISIBLE_DEVICES hides GPUs, "
-        "and TensorFlow leaves out small ones (TF_MIN_GPU_MULTIPROCESSOR_COUNT)"
+        f"the policy names GPU {numbers}, but TensorFlow lists {sorted(found) or 'none'}; CUDA_VISIBLE_DEVICES "
+        "hides GPUs, and TensorFlow leaves out small ones (TF_MIN_GPU_MULTIPROCESSOR_COUNT)"
     )
 
 
@@ -51,6 +50,7 @@ def set_limit(
     context: Context,
     device: PhysicalDevice,
     bounds: Bounds,
+    share: float | None,
     planned: int | None,
     devices: Devices,
 ) -> tuple[int, str]:
@@ -61,7 +61,8 @@ def set_limit(
         context: the context, not started, whose devices are listed.
         device: the GPU.
         bounds: the limit.
-        planned: the limit in bytes as it was planned, for where the total is unknown.
+        share: the limit as a share where the total was not known for certain when it was planned.
+        planned: the limit in bytes as it was planned, which the limit never exceeds but as a share.
         devices: the devices with the driver's totals.
 
     Returns:
@@ -71,11 +72,9 @@ def set_limit(
         StartRefusedError: the limit cannot be set.
     """
     number = ordinal(device)
-    limit = limit_in_bytes(bounds, _total(devices, number)) if devices.source == "cuda" else planned
+    limit = _limit(bounds, share, planned, devices, number)
     if limit is None:
-        limit = planned
-    if limit is None:
-        message = f"the limit of GPU {number} is a share of its total, which neither NVML nor CUDA tells: write a cap in bytes"
+        message = f"the limit of GPU {number} needs its total, which neither NVML nor CUDA tells: write a cap in bytes"
         raise StartRefusedError(message)
     fraction = config_fraction(context)
     if 0 < fraction <= 1 and (total := _total(devices, number)) is not None:
@@ -89,6 +88,14 @@ def set_limit(
     return limit, ""
 
 
+def _limit(bounds: Bounds, share: float | None, planned: int | None, devices: Devices, number: int) -> int | None:
+    """Return the limit with the driver's own total, which differs from NVML's; None where it cannot be told."""
+    known = limit_in_bytes(bounds, _total(devices, number)) if devices.source == "cuda" or planned is None else planned
+    if known is None or planned is None or (share is not None and devices.source == "cuda"):
+        return planned if known is None else known
+    return min(known, planned)
+
+
 def _hold_split(module: ModuleType, context: Context, device: PhysicalDevice, limit: int) -> str:
     """Keep the program's own logical devices where their sum is within the limit, else make them smaller."""
     own = limits(context, device)
@@ -98,7 +105,7 @@ def _hold_split(module: ModuleType, context: Context, device: PhysicalDevice, li
         return f"the program's own logical devices ({text} MB) are within the limit and stay"
     parts = fit(own, limit)
     if parts is None:
-        message = f"GPU {ordinal(device)} is split into {len(own)} logical devices ({text} MB), too many for {limit} bytes"
+        message = f"GPU {ordinal(device)} is split into {len(own)} logical devices, too many for {limit} bytes"
         raise StartRefusedError(message)
     _configure(module, context, device, parts, context._virtual_device_map[device])
     smaller = " + ".join(str(part) for part in parts)

@@ -12,9 +12,11 @@ from typing import Any
 
 from gpumem_tensorflow.context_view import Context, visible_gpus
 from gpumem_tensorflow.context_view import ordinal as ordinal_of
-from gpumem_tensorflow.variables import VARIABLES, read_allocator, read_growth
+from gpumem_tensorflow.variables import ALLOCATOR, GROWTH, VARIABLES, read_allocator, read_growth
 
 LIMIT_SOURCE = "TF_DeviceListMemoryBytes(TFE_ContextListDevices())"
+
+_UNSEEN = "TensorFlow read it at its start, which gpumem did not see, and does not tell what it read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +54,20 @@ def take_record(context: Context, *, certain: bool) -> StartRecord:
 def growth_in_force(record: StartRecord) -> tuple[bool | None, str]:
     """Return whether memory grows, None where nobody can know, and the source or the reason."""
     by_variable = read_growth(record.variables)
-    if record.certain or by_variable in (None, record.allow_growth) or _same_since_exec("TF_FORCE_GPU_ALLOW_GROWTH"):
+    if record.certain or by_variable in (None, record.allow_growth) or _same_since_exec(GROWTH):
         seen = "as seen at TensorFlow's start" if record.certain else "as it is now"
         if by_variable is None:
             return record.allow_growth, f"ConfigProto's allow_growth, {seen} (TensorFlow has no read-back of growth)"
         return by_variable, f"TF_FORCE_GPU_ALLOW_GROWTH, {seen} (TensorFlow has no read-back of growth)"
-    return None, (
-        f"TF_FORCE_GPU_ALLOW_GROWTH is {record.variables['TF_FORCE_GPU_ALLOW_GROWTH']!r} now, but TensorFlow read it at its "
-        "start, which gpumem did not see, and does not tell what it read"
-    )
+    return None, f"TF_FORCE_GPU_ALLOW_GROWTH is {record.variables[GROWTH]!r} now, but {_UNSEEN}"
 
 
 def allocator_in_force(record: StartRecord) -> tuple[str | None, str]:
     """Return the policy's word for the allocator, None where nobody can know, and the source or the reason."""
     seen = "as seen at TensorFlow's start" if record.certain else "as it is now"
     word = read_allocator(record.variables)
-    if not record.certain and word not in (None, "pool") and not _same_since_exec("TF_GPU_ALLOCATOR"):
-        return None, (
-            f"TF_GPU_ALLOCATOR is {record.variables['TF_GPU_ALLOCATOR']!r} now, but TensorFlow read it at its start, which "
-            "gpumem did not see, and does not tell what it read"
-        )
+    if not record.certain and word not in (None, "pool") and not _same_since_exec(ALLOCATOR):
+        return None, f"TF_GPU_ALLOCATOR is {record.variables[ALLOCATOR]!r} now, but {_UNSEEN}"
     source = f"TF_GPU_ALLOCATOR and ConfigProto, {seen} (TensorFlow has no read-back of the allocator)"
     if word in ("async", "direct"):
         return word, source
@@ -121,11 +117,12 @@ def _logical_amounts(module: ModuleType, context: Context) -> list[int]:
     session: Any = sys.modules["tensorflow.python.client.pywrap_tf_session"]
     listed = tfe.TFE_ContextListDevices(context._context_handle)
     try:
-        found = []
-        for index in range(tfe.TF_DeviceListCount(listed)):
-            if tfe.TF_DeviceListType(listed, index) == "GPU" and _is_local(context, tfe.TF_DeviceListName(listed, index)):
-                found.append(int(session.TF_DeviceListMemoryBytes(listed, index)))
-        return found
+        return [
+            int(session.TF_DeviceListMemoryBytes(listed, index))
+            for index in range(tfe.TF_DeviceListCount(listed))
+            if tfe.TF_DeviceListType(listed, index) == "GPU"
+            and _is_local(context, tfe.TF_DeviceListName(listed, index))
+        ]
     finally:
         tfe.TF_DeleteDeviceList(listed)
 

@@ -6,7 +6,6 @@ import importlib
 from types import ModuleType
 
 from gpumem.plugin import Progress, RuntimeCall, Undo
-
 from gpumem_tensorflow.context_view import CONTEXT_MODULE
 from gpumem_tensorflow.prepare_context import StartRefusedError
 from gpumem_tensorflow.start_guard import guard_of

@@ -58,10 +58,7 @@ class StartDoors:
     def _replace(self, owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         original = getattr(owner, name)
         wrapper = wrap(original)
-        try:
-            functools.update_wrapper(wrapper, original)
-        except AttributeError:  # a function of an extension module that lacks a name
-            pass
+        functools.update_wrapper(wrapper, original)
         setattr(owner, name, wrapper)
         self._replaced.append((owner, name, original, wrapper))
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from gpumem.plugin import Progress, RuntimeCall, Undo, cuda_state
-
 from gpumem_tensorflow.context_view import (
     Context,
     LogicalDeviceConfiguration,
@@ -62,6 +61,10 @@ class Wish:
         self.progress.failed(problem)
 
 
+class StartedError(Exception):
+    """A call cannot be taken back, since TensorFlow has started."""
+
+
 def find_guard(module: ModuleType) -> StartGuard | None:
     """Return the guard of TensorFlow's module of the context, None where none was installed."""
     guard: StartGuard | None = getattr(module, _ATTRIBUTE, None)
@@ -94,12 +97,14 @@ class StartGuard:
         self._running = False
         self._before: dict[PhysicalDevice, list[LogicalDeviceConfiguration] | None] = {}
         self._ours: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
+        self._finished: tuple[RuntimeCall, ...] = ()
         self.record: StartRecord | None = None
         self.clean = not cuda_state().contexts
 
     def calls(self, name: str) -> tuple[RuntimeCall, ...]:
-        """Return the waiting or finished calls of a name."""
-        return tuple(wish.call for wish in self._wishes if wish.call.name == name)
+        """Return the waiting calls of a name; after the start those that were carried out, whatever came later."""
+        calls = self._finished if self.record is not None else tuple(wish.call for wish in self._wishes)
+        return tuple(call for call in calls if call.name == name)
 
     def made(self, context: Context, device: PhysicalDevice) -> bool:
         """Tell whether the logical devices of a GPU are the guard's work and not the program's."""
@@ -126,14 +131,15 @@ class StartGuard:
         with self._lock:
             if wish in self._wishes:
                 self._wishes.remove(wish)
-            if self._wishes:
-                return
-            self._doors.leave()
-            context = current_context(self._module)
-            if context is not None and not context._initialized:
-                self._restore(context)
-            if self.record is None and find_guard(self._module) is self:
-                delattr(self._module, _ATTRIBUTE)
+            if not self._wishes:
+                self._doors.leave()
+                context = current_context(self._module)
+                if context is not None and not context._initialized:
+                    self._restore(context)
+                if self.record is None and find_guard(self._module) is self:
+                    delattr(self._module, _ATTRIBUTE)
+        if self.record is not None:
+            raise StartedError("TensorFlow has started with it and keeps it until the process ends")
 
     def _start(self, context: Context, original: Any) -> None:
         with self._lock:
@@ -147,7 +153,8 @@ class StartGuard:
                     record = take_record(context, certain=True)
                     original(context)
                 # The allocators are made once per process: a second context reads nothing anew.
-                self.record = self.record or record
+                if self.record is None:
+                    self.record, self._finished = record, tuple(wish.call for wish in self._wishes)
                 self._finish(context)
             finally:
                 self._running = False
@@ -217,15 +224,16 @@ class StartGuard:
         for device in visible_gpus(context):
             number = ordinal(device)
             if number == only or (only is None and number not in besides):
-                limit, note = self._limit(context, device, arguments["bounds"], arguments["bytes"], wish.progress)
+                limit, note = self._limit(context, device, arguments, wish.progress)
                 wish.limits[number] = limit
                 wish.notes += [note] if note else []
 
     def _limit(
-        self, context: Context, device: PhysicalDevice, bounds: Any, planned: int | None, progress: Progress
+        self, context: Context, device: PhysicalDevice, arguments: Mapping[str, Any], progress: Progress
     ) -> tuple[int, str]:
         before = context._virtual_device_map.get(device)
-        limit, note = set_limit(self._module, context, device, bounds, planned, progress.devices())
+        bounds, share, planned = arguments["bounds"], arguments["share"], arguments["bytes"]
+        limit, note = set_limit(self._module, context, device, bounds, share, planned, progress.devices())
         now = context._virtual_device_map[device]
         if now is not before:
             self._before[device] = before
@@ -237,7 +245,7 @@ class StartGuard:
         progress = self._wishes[0].progress
         for device in visible_gpus(context):
             if device not in context._virtual_device_map and progress.devices().total(ordinal(device)) is not None:
-                self._limit(context, device, [(fraction, 0)], None, progress)
+                self._limit(context, device, {"bounds": [(fraction, 0)], "share": None, "bytes": None}, progress)
 
     @contextmanager
     def _carried_growth(self, context: Context) -> Iterator[None]:

@@ -16,7 +16,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_tensorflow.describe import NAME
 from gpumem_tensorflow.plan_part import joined, start_step
 from gpumem_tensorflow.translate_allocator import plan_allocator
@@ -26,9 +25,7 @@ from gpumem_tensorflow.translate_preallocation import plan_preallocation
 from gpumem_tensorflow.translate_visible import budgets_in_use, plan_visible
 
 
-def make_plan(
-    settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]
-) -> Plan:
+def make_plan(settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]) -> Plan:
     """Return the plan.
 
     Variables are set at once. What variables cannot say is set when TensorFlow creates its context, and the
@@ -67,8 +64,8 @@ def _at_start(steps: Sequence[Step]) -> tuple[Step, ...]:
         if isinstance(step.action, SetVariable | RemoveVariable) and step.because.rank != Rank.NATIVE:
             variables[step.action.name] = step.action.value if isinstance(step.action, SetVariable) else None
     fields = tuple(dict.fromkeys(field for step in changes for field in step.fields))
-    names = ", ".join(variables) or "variables"
-    text = f"see to it that TensorFlow reads {names} as planned" if variables else "remember the variables TensorFlow reads"
+    names = ", ".join(variables)
+    text = f"see that TensorFlow reads {names} as planned" if variables else "remember what TensorFlow reads"
     because = min(step.because for step in changes)
     return (start_step("variables", {"variables": variables}, text, fields, because, Strength.ADVICE),)
 
@@ -82,5 +79,3 @@ def _notes(
     if any(budget.limit or budget.preallocate for budget in in_use) and not state.versions:
         notes.append("TensorFlow's version is unknown; what holds for 2.18 to 2.21 is assumed")
     return tuple(notes)
-
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpumem.plugin import Expectation, FrameworkSettings, Origin, RemoveVariable, SetVariable, Step, Strength
-
 from gpumem_tensorflow.plan_part import Part, refused, start_step, variable_step
 from gpumem_tensorflow.variables import ALLOCATOR, read_allocator
 
@@ -48,7 +47,7 @@ def _pool(environ: Mapping[str, str], own: str | None, origin: Origin) -> Step:
 def _managed(own: str | None, origin: Origin) -> Part:
     """Return the part for managed memory, which TensorFlow offers in its ConfigProto alone."""
     text = "ConfigProto.gpu_options.experimental.use_unified_memory=True"
-    steps = (start_step("managed", {}, text, ("allocator",), origin, Strength.ADVICE),)
+    steps: tuple[Step, ...] = (start_step("managed", {}, text, ("allocator",), origin, Strength.ADVICE),)
     if own in _NATIVE:  # these are asked first and leave no room for unified memory (gpu_process_state.cc)
         steps = (variable_step(RemoveVariable(ALLOCATOR), ("allocator",), origin, Strength.ADVICE), *steps)
     return Part(steps, (Expectation("allocator", None, "managed"),))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpumem.plugin import Budget, Expectation, FrameworkSettings, Rank, Resolved, SetVariable, Strength
-
 from gpumem_tensorflow.options import OPTIONS, OptionError, option_text
 from gpumem_tensorflow.plan_part import Part, joined, refused, variable_step
 from gpumem_tensorflow.variables import RESERVE
@@ -24,7 +23,8 @@ def _option(name: str, option: Resolved[object], environ: Mapping[str, str], in_
         return refused(field, str(error), option.origin, asked=asked)
     own = environ.get(name)
     if own not in (None, "", text) and option.origin.rank > Rank.NATIVE:
-        return refused(field, f"the environment sets {name}={own}, and a person's variable is stronger", option.origin, asked=asked)
+        reason = f"the environment sets {name}={own}, and a person's variable is stronger"
+        return refused(field, reason, option.origin, asked=asked)
     if name == RESERVE and in_use and all(budget.limit is not None for budget in in_use):
         # gpu_device.cc: the reserve belongs to the default limit; 4096 beside a memory_limit changed nothing.
         reason = "it only shapes TensorFlow's default limit, and every GPU has a limit of the policy's"

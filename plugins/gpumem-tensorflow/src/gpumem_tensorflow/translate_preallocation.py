@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumem.plugin import Budget, Expectation, Origin, Preallocation, SetVariable, Strength, human
-
 from gpumem_tensorflow.plan_part import Part, joined, refused, variable_step
 from gpumem_tensorflow.variables import ASYNC_PREALLOCATION, GROWTH, growth_text
 
@@ -25,11 +24,16 @@ def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> Part:
     sizes = [(budget, wish) for budget, wish in asked if _size(budget, wish) is not None]
     if sizes and allocator == "async" and not any(budget.limit for budget in in_use):
         return _async_sizes(asked, sizes)
+    part = joined(_refuse_size(budget, wish) for budget, wish in sizes)
+    if len(sizes) == len(asked):
+        # Nothing else is asked: growth stands in for the sizes where there is a limit to grow to.
+        limits = any(budget.limit for budget in in_use)
+        return part + (
+            _growth(True, _strongest(asked), "limit", "in place of a size taken ahead") if limits else Part()
+        )
     grows = any(_grows(budget, wish) for budget, wish in asked)
-    part = _growth(grows, _strongest(asked), _note(grows, in_use, asked))
-    if not sizes:
-        part += Part(expectations=(Expectation("preallocate", None, not grows),))
-    part += joined(_refuse_size(budget, wish) for budget, wish in sizes)
+    part += _growth(grows, _strongest(asked), "preallocate", _note(grows, in_use, asked))
+    part += Part(expectations=(Expectation("preallocate", None, not grows),))
     if grows:
         part += joined(
             refused(
@@ -68,20 +72,24 @@ def _note(grows: bool, in_use: Sequence[Budget], asked: Sequence[tuple[Budget, P
     return ""
 
 
-def _growth(grows: bool, because: Origin, note: str) -> Part:
+def _growth(grows: bool, because: Origin, field: str, note: str) -> Part:
     action = SetVariable(GROWTH, growth_text(grows))
-    return Part((variable_step(action, ("preallocate",), because, Strength.GROWTH, note),))
+    return Part((variable_step(action, (field,), because, Strength.GROWTH, note),))
 
 
 def _refuse_size(budget: Budget, wish: Preallocation) -> Part:
-    reason = "TensorFlow cannot take a size ahead and grow from there: memory is taken as needed, up to the limit"
+    reason = "TensorFlow cannot take a size ahead and grow from there"
+    if budget.limit:
+        reason += ": memory is taken as needed, up to the limit"
+    else:
+        reason += (
+            ": without a limit it keeps its own way and takes what is free; ask for growth, or set a limit beside it"
+        )
     asked = f"preallocate={human(int(wish.amount))}"
     return refused("preallocate", reason, wish.origin, device=budget.ordinal, asked=asked)
 
 
-def _async_sizes(
-    asked: Sequence[tuple[Budget, Preallocation]], sizes: Sequence[tuple[Budget, Preallocation]]
-) -> Part:
+def _async_sizes(asked: Sequence[tuple[Budget, Preallocation]], sizes: Sequence[tuple[Budget, Preallocation]]) -> Part:
     """Take the smallest size ahead by the async allocator's own variable: one value for all visible GPUs."""
     smallest = min(int(wish.amount) for _, wish in sizes)
     action = SetVariable(ASYNC_PREALLOCATION, str(smallest))

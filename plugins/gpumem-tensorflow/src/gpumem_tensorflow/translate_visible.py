@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpumem.plugin import Budget, Budgets, Expectation, FrameworkSettings, Origin, Strength
-
 from gpumem_tensorflow.plan_part import Part, joined, refused, start_step
 
 
