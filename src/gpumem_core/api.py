@@ -9,8 +9,10 @@ from typing import Literal, Unpack
 from gpumem_core import pipeline, state
 from gpumem_core.applying.announce import users_place
 from gpumem_core.declarations.arguments import read_arguments
+from gpumem_core.devices.cuda_state import cuda_state
 from gpumem_core.errors import PolicyError, VerificationError
 from gpumem_core.model.declaration import Declared
+from gpumem_core.model.device import Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.policy import (
@@ -269,21 +271,25 @@ def _report(decision: pipeline.Decision, rows: list[Row]) -> Report:
     for item in sorted(decision.declarations, key=lambda item: item.origin.rank):
         if item.origin.rank != Rank.NATIVE:
             policy.setdefault(item.key, {"value": _shown(item.value), "origin": str(item.origin)})
+    known = decision.devices
+    if known.source in {"nvml", "unknown"} and (cuda := cuda_state()).initialised:
+        # The driver of this process runs by now: its own list is exact.
+        known = Devices(cuda.devices, complete=True, source="cuda", driver=True)
     devices = tuple(
         {
             "ordinal": device.ordinal,
             "uuid": device.uuid,
             "name": device.name,
             "total": device.total,
-            "source": decision.devices.source,
+            "source": known.source,
         }
-        for device in decision.devices.found
+        for device in known.found
     )
     notes = list(decision.notes)
     if not policy:
         notes.insert(0, "no policy is declared anywhere: nothing is applied")
-    if decision.devices.why and not decision.devices.found and policy:
-        notes.append(f"devices: {decision.devices.why}")
+    if known.why and not known.found and policy:
+        notes.append(f"devices: {known.why}")
     for name, plugin in decision.registry.missing.items():
         if pipeline.is_installed(name):
             notes.append(f"{name} is installed without its plugin: pip install {plugin}")

@@ -56,6 +56,9 @@ class LateInitialisationError(GpumemError):
         count = "one setting comes" if len(late) == 1 else f"{len(late)} settings come"
         lines = [f"{count} too late to have an effect; nothing was changed:"]
         lines += [f"  - {step}" for step in late]
+        # Several settings of one framework share the culprit and the cure: each is said once.
+        lines += dict.fromkeys(f"  {step.framework}: {step.first}" for step in late if step.first)
+        lines += dict.fromkeys(f"  what to do: {step.remedy}" for step in late)
         super().__init__("\n".join(lines))
 
 

@@ -22,6 +22,7 @@ from gpumem_core.model.plan import (
     Step,
 )
 from gpumem_core.model.settings import FrameworkSettings
+from gpumem_core.sizes import human
 
 _ROUNDING: Final = 0.002
 """A limit that is smaller by no more than this is the asked one, rounded down to what the framework can keep."""
@@ -160,6 +161,8 @@ def _in_force(observation: Observation, unit: str) -> str:
     if observation.value is None:
         return f"{observation.field}{device} unknown ({observation.why})"
     value = f"{observation.value} {unit}".strip()
+    if unit == "bytes" and isinstance(observation.value, int):
+        value = f"{human(observation.value)} ({value})"
     return f"{observation.field} {value}{device} ({observation.source})"
 
 

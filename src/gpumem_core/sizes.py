@@ -48,7 +48,9 @@ class Size:
     def __str__(self) -> str:
         """Return a text that `parse_size` reads back to an equal size."""
         if self.percent is not None:
-            return f"{self.percent:g}%" + (" free" if self.of == "free" else "")
+            # Neither rounded nor with an exponent, which `parse_size` does not read in a percentage.
+            percent = f"{Decimal(repr(self.percent)):f}".removesuffix(".0")
+            return f"{percent}%" + (" free" if self.of == "free" else "")
         assert self.bytes is not None
         return exact(self.bytes)
 
@@ -73,7 +75,7 @@ def parse_size(value: object) -> Size:
         '50%'
     """
     if isinstance(value, Size):
-        return value
+        return _in_bytes(value.bytes, str(value.bytes)) if value.bytes is not None else _parse_text(str(value))
     if isinstance(value, bool):
         message = f"{value} is neither a size nor a number of bytes"
         raise SizeError(message)
@@ -82,7 +84,9 @@ def parse_size(value: object) -> Size:
     if isinstance(value, float):
         raise SizeError(_float_problem(value))
     if isinstance(value, SupportsIndex):
-        return _in_bytes(index(value), str(index(value)))
+        amount = index(value)
+        # Python refuses to write out integers of thousands of digits.
+        return _in_bytes(amount, str(amount) if abs(amount) <= LARGEST else "the number")
     message = f"{value!r} is not a size"
     raise SizeError(message)
 
@@ -91,7 +95,7 @@ def _float_problem(value: float) -> str:
     if 0 < value <= 1:
         return f'{value!r} is no number of bytes; did you mean fraction = {value!r} or "{value * 100:g}%"?'
     if value.is_integer() and value > 1:
-        return f"{value!r} has a decimal point; write the whole number of bytes {int(value)}"
+        return f"{value!r} is not a whole number of bytes; write {int(value)}, or a unit"
     return f"{value!r} is not a size"
 
 
@@ -118,6 +122,9 @@ def _parse_text(text: str) -> Size:
     unitless = not (match["unit"] or match["bytes"])
     if unitless and 0 < number <= 1:
         message = f'{stripped!r} is no number of bytes; did you mean fraction = {stripped} or "{number * 100:g}%"?'
+        raise SizeError(message)
+    if unitless and not match["number"].isdigit() or unitless and match["exponent"]:
+        message = f"{stripped!r} is not a whole number of bytes; write {int(number)}, or a unit"
         raise SizeError(message)
     amount = number * base ** _DECIMAL[match["unit"].lower()]
     if amount > LARGEST:
@@ -182,6 +189,8 @@ def human(amount: int) -> str:
         if amount >= size:
             number = f"{amount / size:.2f}".rstrip("0").rstrip(".")
             missing = round(float(number) * size) - amount
+            if missing >= 1024 and float(number).is_integer():
+                number = f"{float(number) - 0.01:.2f}"
             if 0 < missing < 1024 and float(number).is_integer():
                 return f"{number} {unit} less {missing} byte{'s' if missing > 1 else ''}"
             return f"{number} {unit}"

@@ -115,7 +115,7 @@ class _Rows:
             return "not_applicable", f"{self.name} is not installed here"
         if not self.now.applicable or not self.decision.state.applicable:
             return "not_applicable", self.now.why_not or self.decision.state.why_not
-        if refused and not steps:
+        if refused and (not steps or expected is None):  # a step may serve the other devices, or another field
             return ("pending" if refused[0].waits else "not_expressed"), refused[0].reason
         if self.outcomes is None:
             return "planned", ""

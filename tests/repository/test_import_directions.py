@@ -12,7 +12,7 @@ LAYERS = (
     ("model", "sizes", "errors"),
     ("state", "suggestions", "warnings"),
     ("plugins", "applying", "devices"),
-    ("declarations", "resolve_policy", "divide_budget", "make_plans", "verify_plan", "render_report"),
+    ("declarations", "resolve_policy", "decide_policy", "divide_budget", "make_plans", "verify_plan", "render_report"),
     ("pipeline",),
     ("api",),
     ("cli",),

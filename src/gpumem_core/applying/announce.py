@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -13,27 +14,38 @@ from gpumem_core import state
 from gpumem_core.warnings import GpumemWarning
 
 _log = logging.getLogger("gpumem")
-_OWN_FOLDER = str(Path(__file__).parent.parent)
-_OWN_PACKAGES = ("gpumem", "importlib")
+_STANDARD_LIBRARY = str(Path(os.__file__).parent)
+
+
+def _calling_frames(skip: Iterable[str]) -> Iterator[FrameType]:
+    """Yield the frames, innermost first, that are not gpumem's, a plugin's, the import system's or of `skip`."""
+    packages = {"gpumem", "importlib", *skip}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        frozen = frame.f_code.co_filename.startswith("<frozen importlib")
+        if not (top in packages or top.startswith("gpumem_") or frozen):
+            yield frame
+        frame = frame.f_back
+
+
+def _is_installed(frame: FrameType) -> bool:
+    """Return whether the code belongs to an installed package or the standard library, not to the user's program."""
+    name = frame.f_code.co_filename
+    return any(part in {"site-packages", "dist-packages"} for part in Path(name).parts) or name.startswith(
+        _STANDARD_LIBRARY
+    )
 
 
 def users_frame(skip: Iterable[str] = ()) -> FrameType | None:
-    """Return the innermost frame that is not gpumem's, a plugin's, the import system's or of a package in `skip`."""
-    packages = {*_OWN_PACKAGES, *skip}
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        top = name.partition(".")[0]
-        frozen = frame.f_code.co_filename.startswith("<frozen importlib")
-        if not (top in packages or top.startswith("gpumem_") or frozen):
-            return frame
-        frame = frame.f_back
-    return None
+    """Return the innermost frame of the user's own program; if there is none, the innermost that is not ours."""
+    frames = list(_calling_frames(skip))
+    return next((frame for frame in frames if not _is_installed(frame)), frames[0] if frames else None)
 
 
 def users_place() -> str:
-    """Return the user's line as ``file:line``."""
-    frame = users_frame()
+    """Return the line that called gpumem, as ``file:line``."""
+    frame = next(_calling_frames(()), None)
     if frame is None:
         return "an unknown place"
     name = frame.f_code.co_filename

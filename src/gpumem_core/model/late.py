@@ -34,9 +34,7 @@ class LateStep:
     remedy: str
 
     def __str__(self) -> str:
-        """Return the record as a paragraph."""
+        """Return what comes too late, how that is known and what is in force; `first` and `remedy` stand apart."""
         text = f"{self.framework}: {self.asked} ({self.origin}): {self.passed} ({self.evidence})"
         text += f"; in force is {self.in_force}"
-        if self.first:
-            text += f"; {self.first}"
-        return f"{text}. {self.remedy}"
+        return text

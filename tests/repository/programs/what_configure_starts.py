@@ -15,7 +15,7 @@ print(
             "frameworks": sorted(name for name in sys.modules if name.partition(".")[0] in FRAMEWORKS),
             "threads": threading.active_count(),
             "configured": gpumem.is_configured(),
-            "cuda": cuda_state().word,
+            "cuda": cuda_state().status,
         }
     )
 )

@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-from cuda import Driver
+from devices_by_ctypes import Driver
 
 driver = Driver()
 library = ctypes.CDLL(sys.argv[1])

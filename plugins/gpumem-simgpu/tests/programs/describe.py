@@ -2,7 +2,7 @@
 
 import json
 
-from cuda import Driver, nvml_devices
+from devices_by_ctypes import Driver, nvml_devices
 
 driver = Driver()
 print(json.dumps({"started": driver.started, "cuda": driver.devices(), "nvml": nvml_devices()}))

@@ -2,7 +2,7 @@
 
 import json
 
-from cuda import GIB, Driver
+from devices_by_ctypes import GIB, Driver
 
 driver = Driver()
 whole, address = driver.allocate(16 * GIB)

@@ -2,7 +2,7 @@
 
 import sys
 
-from cuda import GIB, Driver
+from devices_by_ctypes import GIB, Driver
 
 driver = Driver()
 answer, _ = driver.allocate(int(sys.argv[1]) * GIB)

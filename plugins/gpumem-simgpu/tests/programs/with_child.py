@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cuda import GIB, Driver
+from devices_by_ctypes import GIB, Driver
 
 driver = Driver()
 driver.allocate(10 * GIB)

@@ -31,7 +31,7 @@ from gpumem_tensorflow.prepare_context import (
 )
 from gpumem_tensorflow.read_back import StartRecord, device_limits, take_record
 from gpumem_tensorflow.start_doors import StartDoors
-from gpumem_tensorflow.variables import GROWTH, read_growth
+from gpumem_tensorflow.variables import ALLOCATOR, GROWTH, read_allocator, read_growth
 
 _ATTRIBUTE = "_gpumem_start_guard"
 """The guard is kept on TensorFlow's module: it lives and dies with what it guards."""
@@ -59,6 +59,25 @@ class Wish:
         """Tell that the call failed."""
         self.failed = True
         self.progress.failed(problem)
+
+
+@contextmanager
+def _set_for_now(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """Change variables, and put back what stood there."""
+    before = {name: os.environ.get(name) for name in changes}
+    _write(changes)
+    try:
+        yield
+    finally:
+        _write(before)
+
+
+def _write(changes: Mapping[str, str | None]) -> None:
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 class StartedError(Exception):
@@ -149,7 +168,7 @@ class StartGuard:
             self._running = True
             try:
                 self._prepare(context)
-                with self._carried_growth(context):
+                with _set_for_now(self._read_otherwise(context)):
                     record = take_record(context, certain=True)
                     original(context)
                 # The allocators are made once per process: a second context reads nothing anew.
@@ -206,10 +225,7 @@ class StartGuard:
             if found == value:
                 continue
             wish.notes.append(f"{name} was {found!r} by then and was set again")
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+            _write({name: value})
 
     def _set_visible(self, context: Context, wish: Wish) -> None:
         ordinals: Any = wish.call.arguments["ordinals"]
@@ -247,26 +263,22 @@ class StartGuard:
             if device not in context._virtual_device_map and progress.devices().total(ordinal(device)) is not None:
                 self._limit(context, device, {"bounds": [(fraction, 0)], "share": None, "bytes": None}, progress)
 
-    @contextmanager
-    def _carried_growth(self, context: Context) -> Iterator[None]:
-        """Keep the program's own set_memory_growth where logical devices make TensorFlow drop it.
+    def _read_otherwise(self, context: Context) -> dict[str, str | None]:
+        """Return the variables that TensorFlow is to read otherwise than they stand, for the length of the start.
 
-        With any entry of logical devices, of a CPU even, allow_growth is not passed on (context.py,
-        _compute_device_options). The variable says it for the length of the start.
+        The program's own set_memory_growth is kept: with any entry of logical devices, of a CPU even, TensorFlow
+        does not pass it on (context.py, _compute_device_options). An allocator that holds no limit, chosen after
+        the plan was made, is left out.
         """
-        wanted = any(context._memory_growth_map.get(device) for device in visible_gpus(context))
-        if not (wanted and context._virtual_device_map) or read_growth(os.environ) is not None:
-            yield
-            return
-        before = os.environ.get(GROWTH)
-        os.environ[GROWTH] = "true"
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ[GROWTH]
-            else:
-                os.environ[GROWTH] = before
+        changes: dict[str, str | None] = {}
+        grows = any(context._memory_growth_map.get(device) for device in visible_gpus(context))
+        if grows and context._virtual_device_map and read_growth(os.environ) is None:
+            changes[GROWTH] = "true"
+        limits = [wish for wish in self._wishes if wish.limits]
+        if limits and read_allocator(os.environ) in ("async", "direct"):
+            changes[ALLOCATOR] = None
+            limits[0].notes.append(f"{ALLOCATOR}={os.environ[ALLOCATOR]} holds no limit and was left out")
+        return changes
 
     def _finish(self, context: Context) -> None:
         """Compare the allocators' limits with those that were set, and tell what became of each call."""

@@ -27,10 +27,9 @@ def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> Part:
     part = joined(_refuse_size(budget, wish) for budget, wish in sizes)
     if len(sizes) == len(asked):
         # Nothing else is asked: growth stands in for the sizes where there is a limit to grow to.
-        limits = any(budget.limit for budget in in_use)
-        return part + (
-            _growth(True, _strongest(asked), "limit", "in place of a size taken ahead") if limits else Part()
-        )
+        if any(budget.limit for budget in in_use):
+            part += _growth(True, _strongest(asked), "limit", "in place of a size taken ahead")
+        return part
     grows = any(_grows(budget, wish) for budget, wish in asked)
     part += _growth(grows, _strongest(asked), "preallocate", _note(grows, in_use, asked))
     part += Part(expectations=(Expectation("preallocate", None, not grows),))
@@ -82,9 +81,7 @@ def _refuse_size(budget: Budget, wish: Preallocation) -> Part:
     if budget.limit:
         reason += ": memory is taken as needed, up to the limit"
     else:
-        reason += (
-            ": without a limit it keeps its own way and takes what is free; ask for growth, or set a limit beside it"
-        )
+        reason += ": without a limit it keeps its own way and takes what is free; ask for growth, or add a limit"
     asked = f"preallocate={human(int(wish.amount))}"
     return refused("preallocate", reason, wish.origin, device=budget.ordinal, asked=asked)
 

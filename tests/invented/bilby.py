@@ -1,0 +1,1 @@
+"""An invented framework without any limit."""
