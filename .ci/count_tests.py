@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 (scripts of CI, not a package)
 """Say how many tests ran, per environment and per framework; fail on a skip that is not on the list.
 
 Reads the JUnit files of one `tox run`. The list is `.ci/allowed_skips.txt`: skips for want of a GPU or of an operating
@@ -33,7 +34,9 @@ class Case:
     def subject(self) -> str:
         """The framework whose test it is, else the package or the folder."""
         for framework in FRAMEWORKS:
-            if f"gpumem-{framework}." in self.place or re.search(rf"simulated\.test_{framework}\b|_{framework}\b", self.place):
+            if f"gpumem-{framework}." in self.place or re.search(
+                rf"simulated\.test_{framework}\b|_{framework}\b", self.place
+            ):
                 return framework
         parts = self.place.split(".")
         return parts[1] if parts[0] in {"plugins", "tests"} and len(parts) > 1 else parts[0]
@@ -62,10 +65,8 @@ def allowed(lines: Iterable[str]) -> list[re.Pattern[str]]:
 
 def problems(cases: list[Case], environments: Iterable[str], patterns: list[re.Pattern[str]]) -> list[str]:
     """Return what is wrong with a run, one sentence each."""
-    found = []
-    for environment in environments:
-        if not any(case.environment == environment for case in cases):
-            found.append(f"{environment} left no test results")
+    present = {case.environment for case in cases}
+    found = [f"{name} left no test results" for name in environments if name not in present]
     ran = Counter(case.subject for case in cases if case.outcome != "skipped")
     found += [f"no test ran for {framework}" for framework in FRAMEWORKS if not ran[framework]]
     for case in cases:

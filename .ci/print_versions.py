@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 (scripts of CI, not a package)
 """Write the versions of the frameworks and of our own packages in this environment to a file, and print them."""
 
 from __future__ import annotations

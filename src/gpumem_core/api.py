@@ -8,11 +8,10 @@ from typing import Literal, Unpack
 
 from gpumem_core import pipeline, state
 from gpumem_core.applying.announce import users_place
+from gpumem_core.build_report import build_report, explain_declared
 from gpumem_core.declarations.arguments import read_arguments
-from gpumem_core.devices.cuda_state import cuda_state
 from gpumem_core.errors import PolicyError, VerificationError
 from gpumem_core.model.declaration import Declared
-from gpumem_core.model.device import Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.policy import (
@@ -219,27 +218,6 @@ def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: Un
         return explain_declared(arguments, pipeline.base_environment())
 
 
-def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
-    """Return the dry run of what `arguments` and the other sources declare."""
-    decision = pipeline.decide(pipeline.collect(arguments, environ), environ)
-    from gpumem_core.make_plans import late_positions
-    from gpumem_core.model.outcome import Outcome
-
-    rows: list[Row] = []
-    for item in decision.frameworks:
-        late = {(item.name, position): Outcome("late", "it would come too late") for position in late_positions(item)}
-        for row in rows_of(item, decision.registry, None, item.state):
-            is_late = any(str(item.plan.steps[position].action) in (row.set or "") for _name, position in late)
-            rows.append(_as_late(row, item.state.evidence) if is_late and row.state == "planned" else row)
-    return _report(decision, rows)
-
-
-def _as_late(row: Row, evidence: str) -> Row:
-    values = row.to_dict()
-    values.update(state="late", why=f"it would come too late: {evidence}")
-    return Row(**values)  # type: ignore[arg-type]  # the same fields
-
-
 def report() -> Report:
     """Return what was asked, set and is in force. Works before `configure` too; starts nothing.
 
@@ -263,41 +241,7 @@ def report() -> Report:
                 rows += problem_rows([problem])
                 continue
             rows += rows_of(item, decision.registry, process.ledger.outcomes, now)
-        return _report(decision, rows)
-
-
-def _report(decision: pipeline.Decision, rows: list[Row]) -> Report:
-    policy: dict[str, Mapping[str, object]] = {}
-    for item in sorted(decision.declarations, key=lambda item: item.origin.rank):
-        if item.origin.rank != Rank.NATIVE:
-            policy.setdefault(item.key, {"value": _shown(item.value), "origin": str(item.origin)})
-    known = decision.devices
-    if known.source in {"nvml", "unknown"} and (cuda := cuda_state()).initialised:
-        # The driver of this process runs by now: its own list is exact.
-        known = Devices(cuda.devices, complete=True, source="cuda", driver=True)
-    devices = tuple(
-        {
-            "ordinal": device.ordinal,
-            "uuid": device.uuid,
-            "name": device.name,
-            "total": device.total,
-            "source": known.source,
-        }
-        for device in known.found
-    )
-    notes = list(decision.notes)
-    if not policy:
-        notes.insert(0, "no policy is declared anywhere: nothing is applied")
-    if known.why and not known.found and policy:
-        notes.append(f"devices: {known.why}")
-    for name, plugin in decision.registry.missing.items():
-        if pipeline.is_installed(name):
-            notes.append(f"{name} is installed without its plugin: pip install {plugin}")
-    return Report(policy, devices, (*rows, *problem_rows(decision.problems)), tuple(notes))
-
-
-def _shown(value: object) -> object:
-    return value if isinstance(value, bool | int | float) else (list(value) if isinstance(value, tuple) else str(value))
+        return build_report(decision, rows)
 
 
 def is_configured() -> bool:

@@ -12,11 +12,12 @@ from gpumem_core import state
 from gpumem_core.devices.probe import known_devices, probe_devices
 from gpumem_core.divide_budget import BudgetDivider, impossible_bounds, taken_ahead
 from gpumem_core.errors import PluginError, PolicyError
-from gpumem_core.make_plans import FrameworkDecision, with_missing
+from gpumem_core.make_plans import with_missing
 from gpumem_core.model.declaration import UNLIMITED, Declaration, Declared, Value
 from gpumem_core.model.device import Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Framework, FrameworkState, NativeFault, NativeSetting
+from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.plan import Plan, RuntimeCall
 from gpumem_core.plugins.registry import PluginProblem, Registry

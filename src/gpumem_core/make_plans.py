@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeGuard
 
 from gpumem_core.applying.first_importer import first_importer
+from gpumem_core.applying.schedule import closed
 from gpumem_core.errors import PolicyConflictError
 from gpumem_core.model.budget import Budgets
-from gpumem_core.model.framework import Answer, FrameworkState, Observation
+from gpumem_core.model.framework import Answer, Observation
+from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.late import LateStep
 from gpumem_core.model.plan import (
     Comparison,
@@ -26,27 +28,6 @@ from gpumem_core.sizes import human
 
 _ROUNDING: Final = 0.002
 """A limit that is smaller by no more than this is the asked one, rounded down to what the framework can keep."""
-
-
-@dataclass(frozen=True, slots=True)
-class FrameworkDecision:
-    """What was decided for one framework.
-
-    Attributes:
-        name: the framework.
-        installed: whether it can be imported here.
-        settings: its settings.
-        budgets: what it may hold.
-        state: in which state it was found.
-        plan: what will be done.
-    """
-
-    name: str
-    installed: bool
-    settings: FrameworkSettings
-    budgets: Budgets
-    state: FrameworkState
-    plan: Plan
 
 
 def check_conflicts(plans: Iterable[Plan]) -> None:
@@ -104,15 +85,6 @@ def _near(expected: object, seen: object) -> bool:
     if _is_number(expected) and _is_number(seen):
         return abs(seen - expected) <= _ROUNDING * abs(expected)
     return bool(expected == seen)
-
-
-def closed(step: Step, state: FrameworkState) -> Answer:
-    """Return whether the moment of a step has passed."""
-    if step.deadline is Deadline.NEVER or not state.applicable:
-        return Answer.NO
-    if step.deadline is Deadline.IMPORT:
-        return Answer.YES if Answer.YES in (state.imported, state.started) else state.imported
-    return state.started
 
 
 def late_positions(decision: FrameworkDecision) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from gpumem_core.applying.announce import announce
 from gpumem_core.applying.apply_plan import apply_decision
 from gpumem_core.applying.import_watch import fully_imported
 from gpumem_core.applying.ledger import Ledger, without_plugin
+from gpumem_core.applying.schedule import closed
 from gpumem_core.applying.variables import VariableJournal
 from gpumem_core.decide_policy import Decision, decide, is_installed
 from gpumem_core.declarations.arguments import read_suggestions
@@ -20,9 +21,7 @@ from gpumem_core.devices.assumed import VARIABLE, AssumedDevicesError
 from gpumem_core.devices.probe import known_devices
 from gpumem_core.errors import GpumemError, LateInitialisationError, PolicyError, UnsupportedPolicyError
 from gpumem_core.make_plans import (
-    FrameworkDecision,
     check_conflicts,
-    closed,
     late_positions,
     late_step,
     not_held,
@@ -30,6 +29,7 @@ from gpumem_core.make_plans import (
 from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Answer
+from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.outcome import Outcome
 from gpumem_core.sizes import MIB, Size

@@ -9,8 +9,8 @@ from gpumem_core.devices.visible_devices import match_uuid
 from gpumem_core.model.declaration import UNLIMITED, Declaration
 from gpumem_core.model.device import Device, Devices
 from gpumem_core.model.fault import Fault
-from gpumem_core.model.fields import nearest
 from gpumem_core.model.origin import DEFAULT_ORIGIN, Rank
+from gpumem_core.model.read_value import nearest
 from gpumem_core.model.settings import Allocator, FrameworkSettings, Reaction, Resolved, Visible
 
 LIMIT: Final = ("cap", "fraction")

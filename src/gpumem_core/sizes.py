@@ -123,12 +123,12 @@ def _parse_text(text: str) -> Size:
     if unitless and 0 < number <= 1:
         message = f'{stripped!r} is no number of bytes; did you mean fraction = {stripped} or "{number * 100:g}%"?'
         raise SizeError(message)
-    if unitless and not match["number"].isdigit() or unitless and match["exponent"]:
-        message = f"{stripped!r} is not a whole number of bytes; write {int(number)}, or a unit"
-        raise SizeError(message)
     amount = number * base ** _DECIMAL[match["unit"].lower()]
     if amount > LARGEST:
         message = f"{stripped!r} is more than {LARGEST} bytes"
+        raise SizeError(message)
+    if unitless and amount and not stripped.isdigit():
+        message = f"{stripped!r} is not a whole number of bytes; write {int(amount)}, or a unit"
         raise SizeError(message)
     return _in_bytes(int(amount), stripped)
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gpumem_core.applying.import_watch import fully_imported
-from gpumem_core.make_plans import FrameworkDecision, asked_text, compare
+from gpumem_core.make_plans import asked_text, compare
 from gpumem_core.model.framework import Answer, FrameworkState, Observation
+from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.outcome import Outcome
 from gpumem_core.model.plan import Expectation, NotExpressed, RemoveVariable, SetVariable, Step
 from gpumem_core.model.report import Row, Status

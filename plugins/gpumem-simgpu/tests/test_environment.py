@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,8 @@ def test_the_callers_variables_reach_the_program(monkeypatch: pytest.MonkeyPatch
     run = SimulatedGpus().run(["/bin/sh", "-c", "echo $MINE $YOURS"], env={"YOURS": "added"})
 
     assert run.stdout == "outside added\n"
+
+
+def test_a_program_that_does_not_end_is_ended() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        SimulatedGpus().run(["/bin/sh", "-c", "sleep 60 & wait"], timeout=0.5)

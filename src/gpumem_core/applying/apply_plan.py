@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from gpumem_core.applying.announce import announce
 from gpumem_core.applying.import_watch import fully_imported
 from gpumem_core.applying.ledger import Ledger
-from gpumem_core.make_plans import FrameworkDecision, closed
+from gpumem_core.applying.schedule import closed
 from gpumem_core.model.framework import Answer
+from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.outcome import Outcome
 from gpumem_core.model.plan import RemoveVariable, RuntimeCall, SetVariable, Step
 from gpumem_core.plugins.registry import PluginProblem

@@ -29,7 +29,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Print the dry run."""
     from gpumem_core import pipeline
-    from gpumem_core.api import explain_declared
+    from gpumem_core.build_report import explain_declared
     from gpumem_core.model.origin import Origin, Rank
     from gpumem_core.model.read_table import read_table
 

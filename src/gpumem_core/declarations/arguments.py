@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpumem_core.model.declaration import Declared
+from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.policy import Policy, as_table
 from gpumem_core.model.read_table import read_table
@@ -21,8 +22,12 @@ def read_arguments(policy: Policy | Mapping[str, object] | None, fields: Mapping
         fields: the keyword arguments; None values are unset.
         where: the caller as ``file:line``.
     """
+    origin = Origin(Rank.ARGUMENTS, where)
     base = as_table(policy) if policy is not None else {}
-    table = dict(base) if isinstance(base, Mapping) else {}
+    if not isinstance(base, Mapping):
+        problem = f"{policy!r} is neither a Policy nor a table; a size is written as cap={policy!r}"
+        return Declared(faults=(Fault("policy", origin, problem),))
+    table = dict(base)
     given = {key: as_table(value) for key, value in fields.items() if value is not None}
     for pair in _PAIRS:
         if pair & given.keys():
@@ -30,7 +35,6 @@ def read_arguments(policy: Policy | Mapping[str, object] | None, fields: Mapping
             for name in pair:
                 table.pop(name, None)
     table.update(given)
-    origin = Origin(Rank.ARGUMENTS, where)
     return read_table(table, lambda _path: origin)
 
 

@@ -8,9 +8,10 @@ from typing import Final
 
 from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fault import Fault
-from gpumem_core.model.fields import names_at, nearest
+from gpumem_core.model.fields import TABLES, names_at
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.read_table import read_table
+from gpumem_core.model.read_value import nearest
 
 PREFIX: Final = "GPUMEM_"
 CONTROLS: Final[Mapping[str, str]] = {
@@ -49,9 +50,9 @@ def read_environment(environ: Mapping[str, str]) -> Declared:
                 faults.append(Fault(name, _origin(name), problem))
 
     def place(path: tuple[str, ...]) -> Origin:
-        return _origin(
-            variable_of.get(path) or next((v for p, v in variable_of.items() if p[: len(path)] == path), PREFIX)
-        )
+        # A word such as "hidden" makes a longer path than its variable has, a faulty table a shorter one.
+        near = (v for p, v in variable_of.items() if path[: len(p)] == p or p[: len(path)] == path)
+        return _origin(variable_of.get(path) or next(near, PREFIX))
 
     declared = read_table(table, place)
     named = tuple(
@@ -79,7 +80,13 @@ def _path(name: str) -> tuple[str, ...]:
 def _unknown(name: str, first: str, faults: list[Fault], warnings: list[tuple[str, str]]) -> None:
     known = [*names_at("policy"), *(control[len(PREFIX) :].lower() for control in CONTROLS)]
     near = nearest(first, known)
-    if near:
+    table, _, rest = first.partition("_")
+    if table in TABLES and rest:
+        # A single underscore where two separate the parts.
+        framework, _, field = rest.partition("_")
+        suggestion = f"{PREFIX}{table}__{framework}__{field or 'CAP'}".upper()
+        faults.append(Fault(name, _origin(name), "there is no such variable", "", suggestion))
+    elif near:
         suggestion = name.upper().replace(first.upper(), near.upper(), 1)
         faults.append(Fault(name, _origin(name), "there is no such variable", "", suggestion))
     else:

@@ -11,9 +11,9 @@ from typing import Final
 from gpumem_core.declarations.find_file import candidates, starts
 from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fault import Fault
-from gpumem_core.model.fields import nearest
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.read_table import read_table
+from gpumem_core.model.read_value import nearest
 
 _BOM: Final = b"\xef\xbb\xbf"
 _PAIRS: Final = ({"cap", "fraction"}, {"preallocate", "growth"})
@@ -105,7 +105,9 @@ def _tools(data: Mapping[str, object]) -> Mapping[str, object]:
 
 def _similar(path: Path, data: Mapping[str, object], tools: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     wrong = data.get("tools")
-    found = [f"tool.{name}" for name in tools if nearest(name.lower(), ("gpumem", "gpu-mem", "gpumem-core"))]
+    # Not as near as for a key: other tools may well be called mem or gpu.
+    ours = ("gpumem", "gpu-mem", "gpumem-core")
+    found = [f"tool.{name}" for name in tools if nearest(name.lower(), ours, cutoff=0.75)]
     if isinstance(wrong, Mapping) and "gpumem" in wrong:
         found.append("tools.gpumem")
     if "gpumem" in data:
@@ -126,7 +128,7 @@ def _parse(path: Path) -> dict[str, object]:
         encoding = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "not UTF-8"
         message = f"{path} is {encoding} (byte {error.start}); TOML files are UTF-8"
         raise FileProblem(message) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         marks = " (it holds the marks of an unfinished merge)" if b"\n<<<<<<< " in b"\n" + raw else ""
         message = f"{path} is not valid TOML: {error}{marks}"
         raise FileProblem(message) from error
@@ -174,7 +176,10 @@ def _on_top(
         if pair & top.keys():
             for name in pair:
                 merged.pop(name, None)
-    for key, value in top.items():
+    for written, value in top.items():
+        # The same key may be written with hyphens here and with underscores there; names of options are not ours.
+        spellings = [name for name in merged if name.replace("-", "_") == written.replace("-", "_")]
+        key = spellings[0] if spellings and "options" not in path else written
         below = merged.get(key)
         if isinstance(value, Mapping) and isinstance(below, Mapping):
             merged[key], deeper = _on_top(below, value, (*path, key))

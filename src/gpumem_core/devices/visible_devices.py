@@ -1,7 +1,7 @@
 """CUDA_VISIBLE_DEVICES, read as the driver reads it.
 
-Rules and their sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; the expected results agree
-with torch 2.13's own parser (torch/cuda/__init__.py, `_parse_visible_devices`).
+Rules: CUDA C++ Programming Guide, "CUDA Environment Variables": the first invalid entry ends the list. That
+duplicates leave no device, and that text behind digits is ignored, was compared with a framework's own parser.
 """
 
 from __future__ import annotations

@@ -1,222 +1,30 @@
-"""The fields of a policy: where each may stand, and the one way its value is read whatever the source."""
+"""The fields of a policy: what each is called, where it may stand, and how its value is read."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import index
-from typing import Final, Literal, SupportsIndex
+from typing import Final, Literal
 
-from gpumem_core.model.declaration import UNLIMITED, Unlimited, Value
-from gpumem_core.sizes import ACCEPTED, SizeError, parse_size
+from gpumem_core.model.declaration import Value
+from gpumem_core.model.read_value import (
+    ALLOCATORS,
+    REACTIONS,
+    read_codes,
+    read_fraction,
+    read_limit,
+    read_options,
+    read_preallocate,
+    read_processes,
+    read_size,
+    read_truth,
+    read_visible,
+    word_reader,
+)
+from gpumem_core.sizes import ACCEPTED
 
 Level = Literal["policy", "device", "framework", "framework_device"]
 """Where a field may stand: at the top, under devices.D, frameworks.F, or frameworks.F.devices.D."""
-
-ALLOCATORS: Final = ("default", "pool", "async", "direct", "vmm", "managed")
-REACTIONS: Final = ("error", "warn", "ignore")
-_TRUE: Final = frozenset({"true", "yes", "on", "1"})
-_FALSE: Final = frozenset({"false", "no", "off", "0"})
-_CODE: Final = re.compile(r"GM[0-9]{3}")
-
-
-class FieldError(ValueError):
-    """A value does not fit its field."""
-
-    def __init__(self, problem: str, suggestion: str = "") -> None:
-        """Keep what is wrong and what was probably meant."""
-        self.problem = problem
-        self.suggestion = suggestion
-        super().__init__(problem)
-
-
-def _size(value: object) -> Value:
-    try:
-        return parse_size(value)
-    except SizeError as error:
-        raise FieldError(str(error)) from None
-
-
-def _limit(value: object) -> Value:
-    if _is_none_word(value):
-        return UNLIMITED
-    return _size(value)
-
-
-def _is_none_word(value: object) -> bool:
-    return isinstance(value, Unlimited) or (isinstance(value, str) and value.strip().lower() == "none")
-
-
-def _fraction(value: object) -> Value:
-    if _is_none_word(value):
-        return UNLIMITED
-    number = _number(value)
-    if not math.isfinite(number):
-        message = f"{value!r} is not a finite number"
-        raise FieldError(message)
-    if number <= 0:
-        hint = ' (write "none" for no limit)' if number == 0 else ""
-        message = f"{value!r} is not above 0{hint}"
-        raise FieldError(message)
-    return number
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool):
-        message = f"{value} is no number"
-        raise FieldError(message)
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str):
-        text = value.strip()
-        if not text.isascii() or "_" in text:
-            message = f"{value!r} is not a number"
-            raise FieldError(message)
-        percent = text.endswith("%")
-        try:
-            number = float(text.removesuffix("%").strip())
-        except ValueError:
-            hint = f'cap = "{text}"' if _reads_as_size(text) else ""
-            message = f"{value!r} is not a number"
-            raise FieldError(message, hint) from None
-        return number / 100 if percent else number
-    message = f"{value!r} is not a number"
-    raise FieldError(message)
-
-
-def _reads_as_size(text: str) -> bool:
-    try:
-        parse_size(text)
-    except SizeError:
-        return False
-    return True
-
-
-def read_bool(value: object) -> bool | None:
-    """Return the truth value that `value` spells, None if it spells none."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word in _TRUE:
-            return True
-        if word in _FALSE:
-            return False
-    return None
-
-
-def _bool(value: object) -> Value:
-    truth = read_bool(value)
-    if truth is None:
-        message = f"{value!r} is neither true nor false"
-        raise FieldError(message)
-    return truth
-
-
-def _preallocate(value: object) -> Value:
-    truth = read_bool(value)
-    return _size(value) if truth is None else truth
-
-
-def _word(words: tuple[str, ...]) -> Callable[[object], Value]:
-    def read(value: object) -> Value:
-        if isinstance(value, str):
-            word = value.strip().lower()
-            if word in words:
-                return word
-            near = nearest(word, words)
-            message = f"{value!r} is not one of {', '.join(words)}"
-            raise FieldError(message, f'"{near}"' if near else "")
-        message = f"{value!r} is not one of the words {', '.join(words)}"
-        raise FieldError(message)
-
-    return read
-
-
-def _visible(value: object) -> Value:
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word in ("all", "none"):
-            return word
-        bracketed = word.startswith("[") and word.endswith("]")
-        inside = word[1:-1] if bracketed else word
-        parts = [part.strip() for part in inside.split(",")]
-        if inside.strip() and all(part.isascii() and part.isdigit() for part in parts):
-            if len(parts) == 1 and not bracketed:
-                message = f"{value!r} may mean the device {parts[0]} or a number of devices"
-                raise FieldError(message, f'"[{parts[0]}]"')
-            return _distinct([int(part) for part in parts])
-        message = f'{value!r} is neither "all", "none" nor a list of ordinals'
-        raise FieldError(message)
-    if isinstance(value, bool | int | float):
-        message = f"a bare {value!r} may mean a device, a number of devices or yes and no"
-        suggestion = f"[{value}]" if isinstance(value, int) and not isinstance(value, bool) else '"all" or "none"'
-        raise FieldError(message, suggestion)
-    if isinstance(value, Sequence):
-        ordinals: list[int] = []
-        for item in value:
-            if isinstance(item, bool) or not isinstance(item, SupportsIndex) or index(item) < 0:
-                message = f"{item!r} is not an ordinal"
-                raise FieldError(message)
-            ordinals.append(index(item))
-        if not ordinals:
-            raise FieldError("the list is empty", '"none"')
-        return _distinct(ordinals)
-    message = f'{value!r} is neither "all", "none" nor a list of ordinals'
-    raise FieldError(message)
-
-
-def _distinct(ordinals: list[int]) -> tuple[int, ...]:
-    if len(set(ordinals)) != len(ordinals):
-        message = f"{ordinals} names a device twice"
-        raise FieldError(message)
-    return tuple(ordinals)
-
-
-def _processes(value: object) -> Value:
-    if isinstance(value, str):
-        text = value.strip().lower()
-        if text == "auto":
-            return "auto"
-        value = int(text) if text.isascii() and text.isdigit() else value
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        message = f'{value!r} is neither a whole number from 1 on nor "auto"'
-        raise FieldError(message)
-    return value
-
-
-def _codes(value: object) -> Value:
-    items: Sequence[object]
-    items = [part.strip() for part in value.strip("[] ").split(",") if part.strip()] if isinstance(value, str) else []
-    if not isinstance(value, str):
-        if not isinstance(value, Sequence):
-            message = f"{value!r} is not a list of warning codes"
-            raise FieldError(message)
-        items = value
-    codes: list[str] = []
-    for item in items:
-        code = item.strip("'\" ").upper() if isinstance(item, str) else ""
-        if not _CODE.fullmatch(code):
-            message = f"{item!r} is not a warning code"
-            raise FieldError(message)
-        codes.append(code)
-    return tuple(codes)
-
-
-def _options(value: object) -> Value:
-    if not isinstance(value, Mapping):
-        message = f"{value!r} is not a table of the framework's own options"
-        raise FieldError(message)
-    for name, option in value.items():
-        if not isinstance(name, str) or not name:
-            message = f"{name!r} is not the name of an option"
-            raise FieldError(message)
-        if not isinstance(option, str | int | float | bool):
-            message = f"the option {name!r} is {option!r}, neither text, a number nor true or false"
-            raise FieldError(message)
-    return dict(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,63 +60,63 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
     for spec in (
         FieldSpec(
             "cap",
-            _limit,
+            read_limit,
             _EVERYWHERE,
             f'{ACCEPTED}, or "none" for no limit',
             "The most device memory each framework's allocator may hold, per process and device.",
         ),
         FieldSpec(
             "fraction",
-            _fraction,
+            read_fraction,
             _EVERYWHERE,
             'a number above 0 and at most 1 (above 1 only with the allocator "managed"), "50%", or "none" for no limit',
             "This program's share of each device's total, all its processes together. With a cap, the smaller wins.",
         ),
         FieldSpec(
             "preallocate",
-            _preallocate,
+            read_preallocate,
             _EVERYWHERE,
             f"false, true, or a size ({ACCEPTED})",
             "What is taken at first touch: nothing ahead, the whole limit, or this much and then growth to the limit.",
         ),
         FieldSpec(
             "growth",
-            _bool,
+            read_truth,
             _EVERYWHERE,
             "true or false",
             "The other way to say preallocate: true is preallocate = false, false is preallocate = true.",
         ),
         FieldSpec(
             "allocator",
-            _word(ALLOCATORS),
+            word_reader(ALLOCATORS),
             _levels("policy", "framework"),
             ", ".join(f'"{word}"' for word in ALLOCATORS),
             "Which kind of allocator the framework uses.",
         ),
         FieldSpec(
             "visible",
-            _visible,
+            read_visible,
             _levels("policy", "framework"),
             '"all", "none", or a list of ordinals such as [0, 1]',
             "Which GPUs the framework sees.",
         ),
         FieldSpec(
             "headroom",
-            _size,
+            read_size,
             _levels("policy", "device"),
             ACCEPTED,
             "Left free per process for the CUDA context, library handles and NCCL.",
         ),
         FieldSpec(
             "processes_per_device",
-            _processes,
+            read_processes,
             _levels("policy"),
             'a whole number from 1 on, or "auto"',
             "How many of this program's processes share a device.",
         ),
         FieldSpec(
             "process_cap",
-            _size,
+            read_size,
             _levels("policy"),
             ACCEPTED,
             "What one process may hold in all, divided among its frameworks by their shares.",
@@ -316,7 +124,7 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
         ),
         FieldSpec(
             "share",
-            _fraction,
+            read_fraction,
             _levels("framework"),
             "a number above 0 and at most 1",
             "This framework's part of the process cap.",
@@ -324,21 +132,21 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
         ),
         FieldSpec(
             "options",
-            _options,
+            read_options,
             _levels("framework"),
             "a table of the framework's own option names and values",
             "Options passed through to the framework as they are, checked by its plugin.",
         ),
         FieldSpec(
             "on_late",
-            _word(REACTIONS),
+            word_reader(REACTIONS),
             _levels("policy", "framework"),
             ", ".join(f'"{word}"' for word in REACTIONS),
             "What happens with a setting that comes too late.",
         ),
         FieldSpec(
             "on_unsupported",
-            _word(REACTIONS),
+            word_reader(REACTIONS),
             _levels("policy", "framework"),
             ", ".join(f'"{word}"' for word in REACTIONS),
             "What happens with a field that a framework cannot express; by default an error for limits and hiding, "
@@ -346,7 +154,7 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
         ),
         FieldSpec(
             "ignore",
-            _codes,
+            read_codes,
             _levels("policy"),
             'a list of warning codes such as ["GM204"]',
             "Warnings that are not given.",
@@ -359,14 +167,6 @@ TABLES: Final[Mapping[str, frozenset[Level]]] = {
     "frameworks": _levels("policy"),
 }
 """The two fields that are tables of further fields, and where each may stand."""
-
-
-def nearest(word: str, words: Sequence[str]) -> str:
-    """Return the word that was probably meant, empty if none is near."""
-    from difflib import get_close_matches
-
-    matches = get_close_matches(word, words, n=1, cutoff=0.6)
-    return matches[0] if matches else ""
 
 
 def names_at(level: Level) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from typing import Final
 
 from gpumem_core.model.declaration import Declaration, Declared, Value
 from gpumem_core.model.fault import Fault
-from gpumem_core.model.fields import FIELD_SPECS, TABLES, FieldError, Level, names_at, nearest, read_bool
+from gpumem_core.model.fields import FIELD_SPECS, TABLES, Level, names_at
 from gpumem_core.model.origin import Origin
+from gpumem_core.model.read_value import FieldError, nearest, read_bool
 from gpumem_core.sizes import Size
 
 Place = Callable[[tuple[str, ...]], Origin]
@@ -119,10 +120,17 @@ class _Reader:
         if not isinstance(value, Mapping):
             self.fault(here, f"{value!r} is not a table", f"a table with one table per {name.removesuffix('s')}")
             return
+        seen: dict[str, object] = {}
         for key, inner in value.items():
             below = (*here, str(key))
             if inner is None:
                 continue
+            text = str(key).strip().lower()
+            same = str(int(text)) if _ORDINAL.fullmatch(text) else text
+            if same in seen:
+                self.fault(below, f"the same key stands twice, as {seen[same]!r} too")
+                continue
+            seen[same] = key
             if name == "devices":
                 self.read_device(key, inner, below, framework)
             else:

@@ -3,7 +3,8 @@
 import pytest
 
 from gpumem_core.model.declaration import UNLIMITED
-from gpumem_core.model.fields import FIELD_SPECS, FieldError, names_at, nearest
+from gpumem_core.model.fields import FIELD_SPECS, names_at
+from gpumem_core.model.read_value import FieldError, nearest
 from gpumem_core.sizes import Size
 
 

@@ -18,13 +18,12 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 from gpumem.plugin import Progress
-
 from gpumem_cupy.pools import is_async_pool, owner
 from gpumem_cupy.rule import DRIVER_BLOCK, Rule
 
@@ -39,6 +38,7 @@ class FirstTouch:
         rules: by ordinal; None is for every device without a rule of its own.
         limits: bytes set so far, by ordinal; 0 where a limit was taken away.
         taken_ahead: bytes taken ahead so far, by ordinal.
+        before: the limits that were in force before the first change, by ordinal.
         asked: every limit in bytes that gpumem has asked for, by variable or by call.
     """
 
@@ -48,6 +48,7 @@ class FirstTouch:
         self.rules: dict[int | None, Rule] = {}
         self.limits: dict[int, int] = {}
         self.taken_ahead: dict[int, int] = {}
+        self.before: dict[int, int] = {}
         self.asked: set[int] = set()
         self._module = weakref.ref(module)
         self._progress: dict[int | None, Progress] = {}
@@ -70,17 +71,12 @@ class FirstTouch:
     def module(self) -> Any:
         """The CuPy it belongs to."""
         module = self._module()
-        assert module is not None  # noqa: S101 - this object is dropped with its module
+        assert module is not None
         return module
 
     def in_force(self) -> bool:
         """Return whether CuPy allocates through this object now."""
         return owner(self.module.cuda.get_allocator()) is self
-
-    def applies_to(self, device: int) -> bool:
-        """Return whether CuPy allocates through this object, or through its pool after it stepped aside."""
-        own = owner(self.module.cuda.get_allocator())
-        return own is self or (own is not None and own is self._pool)
 
     def waits(self, device: int) -> bool:
         """Return whether something is to happen at the next allocation on `device`."""
@@ -195,6 +191,7 @@ class FirstTouch:
 
     def set_limit(self, target: Any, device: int, limit: int) -> None:
         """Set the limit on a pool, whose current device is `device`, or on that device's own pool."""
+        self.before.setdefault(device, finite(target.get_limit()))
         target.set_limit(size=limit)
         self.limits[device] = limit
         self.asked.add(limit)
@@ -202,7 +199,7 @@ class FirstTouch:
     def _take_ahead(self, device: int, rule: Rule) -> None:
         if not rule.takes_ahead:
             return
-        wanted = rule.ahead(_finite(self._pool.get_limit()))
+        wanted = rule.ahead(finite(self._pool.get_limit()))
         missing = wanted - self._pool.total_bytes()
         if missing > 0:
             # Freed at once, the block stays in the pool for the stream that is current now.
@@ -216,23 +213,19 @@ class FirstTouch:
             return
         try:
             self.module.cuda.set_allocator(self._pool.malloc)
-        except ValueError:  # inside of `using_allocator` the global allocator cannot be changed; staying is correct too
+        except (
+            ValueError
+        ):  # inside of `using_allocator` the global allocator cannot be changed; staying is correct too
             return
 
-    def restore(self, pools: Mapping[int, Any], before: Mapping[int, int]) -> None:
-        """Set the limits of devices back to what they were."""
-        for device, limit in before.items():
-            if device in pools:
-                pools[device].set_limit(size=_finite(limit))
-            self.limits.pop(device, None)
 
-
-def _finite(limit: int) -> int:
+def finite(limit: int) -> int:
+    """Return a limit with 0 for none, as MemoryPool says it and MemoryAsyncPool does not."""
     return 0 if limit >= (1 << 63) else limit
 
 
 def _new_lock(reference: weakref.ref[FirstTouch]) -> None:
     touch = reference()
     if touch is not None:
-        touch._lock = threading.RLock()  # noqa: SLF001 - this module's own class
-        touch._preparing.clear()  # noqa: SLF001 - as above
+        touch._lock = threading.RLock()
+        touch._preparing.clear()

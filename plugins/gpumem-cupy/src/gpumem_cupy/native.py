@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 from gpumem.plugin import NativeFault, NativeReading, NativeSetting, Size
-
 from gpumem_cupy.describe import LIMIT_VARIABLE
 
 _LARGEST_SIZE_T = (1 << 64) - 1
@@ -40,9 +39,9 @@ def _amount(text: str) -> NativeReading:
     if amount > _LARGEST_SIZE_T:
         return _fatal(text, f"does not fit into 64 bits, {_RAISES}")
     if amount == 0:
-        return _misleading(text, "means no limit to CuPy, not a limit of nothing")
+        return _no_limit(text, "means no limit to CuPy, not a limit of nothing")
     if amount > _LARGEST_SIZE:
-        return _misleading(text, "is more than any device has, so CuPy limits nothing")
+        return _no_limit(text, "is more than any device has, so CuPy limits nothing")
     return NativeReading(settings=(NativeSetting("cap", Size(bytes=amount), _SOURCE),))
 
 
@@ -54,7 +53,7 @@ def _percentage(text: str, versions: Mapping[str, str]) -> NativeReading:
     if math.isnan(share) or not 0 <= share <= 1:
         return _fatal(text, f"is outside of 0% to 100%, {_RAISES}")
     if share == 0:
-        return _misleading(text, "means no limit to CuPy, not a limit of nothing")
+        return _no_limit(text, "means no limit to CuPy, not a limit of nothing")
     faults: tuple[NativeFault, ...] = ()
     if not all(_major(version) < 14 for version in versions.values()) or not versions:
         # MemoryPool._ensure_pools_and_return_device_pool (cupy/cuda/memory.pyx 14.0.0 to 14.2.0) makes the pools of
@@ -76,5 +75,7 @@ def _fatal(text: str, problem: str) -> NativeReading:
     return NativeReading(faults=(NativeFault(LIMIT_VARIABLE, text, problem, fatal=True),))
 
 
-def _misleading(text: str, problem: str) -> NativeReading:
-    return NativeReading(faults=(NativeFault(LIMIT_VARIABLE, text, problem),))
+def _no_limit(text: str, problem: str) -> NativeReading:
+    return NativeReading(
+        (NativeSetting("cap", None, _SOURCE),), (NativeFault(LIMIT_VARIABLE, text, problem),)
+    )

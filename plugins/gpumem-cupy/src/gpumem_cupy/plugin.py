@@ -18,7 +18,6 @@ from gpumem.plugin import (
     Undo,
     hookimpl,
 )
-
 from gpumem_cupy.describe import FRAMEWORK
 from gpumem_cupy.detect import detect
 from gpumem_cupy.native import read_variables
@@ -40,9 +39,9 @@ def gpumem_native(environ: Mapping[str, str], versions: Mapping[str, str]) -> Na
 
 
 @hookimpl
-def gpumem_state() -> FrameworkState:
+def gpumem_state(environ: Mapping[str, str]) -> FrameworkState:
     """Find out whether CuPy is imported and has used its pools."""
-    return detect()
+    return detect(environ)
 
 
 @hookimpl

@@ -23,6 +23,12 @@ NO_LIMIT_ASYNC = (1 << 64) - 1
 """What MemoryAsyncPool.get_limit() says where there is no limit; MemoryPool says 0."""
 
 
+def is_cupy(module: ModuleType) -> bool:
+    """Return whether a module is CuPy, imported to the end, and not another one of its name."""
+    cuda = getattr(module, "cuda", None)
+    return hasattr(module, "get_default_memory_pool") and hasattr(cuda, "get_allocator")
+
+
 def device_pools(pool: object) -> Mapping[int, Any] | None:
     """Return the pools of the single devices that a MemoryPool has built, by ordinal; None where that is unknown.
 
@@ -47,7 +53,9 @@ def _is_device_pool(item: object) -> bool:
 def owner(allocator: object) -> object:
     """Return the object whose method an allocator is; None for a function."""
     found = getattr(allocator, "__self__", None)
-    return None if isinstance(found, ModuleType) else found  # a function of an extension module belongs to the module
+    return (
+        None if isinstance(found, ModuleType) else found
+    )  # a function of an extension module belongs to the module
 
 
 def is_memory_pool(module: ModuleType, item: object) -> bool:
@@ -68,7 +76,11 @@ def word_of(module: ModuleType, allocator: object) -> str | None:
     if is_memory_pool(module, pool):
         managed = module.cuda.malloc_managed
         inner = [pool, *(device_pools(pool) or {}).values()]
-        return "managed" if any(managed is referent for item in inner for referent in gc.get_referents(item)) else "pool"
+        return (
+            "managed"
+            if any(managed is referent for item in inner for referent in gc.get_referents(item))
+            else "pool"
+        )
     # `set_allocator(None)` puts this function in place (cupy/cuda/memory.pyx 14.2.0, line 907).
     return "direct" if allocator is getattr(module.cuda.memory, "_malloc", None) else None
 

@@ -21,7 +21,8 @@ class Rule:
     Attributes:
         bounds: pairs of a share of the device's total and bytes; the smallest sum is the limit. Empty: the limit
             that the pool has already stays.
-        at_most: bytes that the limit never exceeds, whatever the driver says of the total; None where unknown.
+        at_most: the limit in bytes as far as it was known when the plan was made, which is never exceeded whatever
+            the driver says of the total; None where it was not known.
         unlimited: True to take every limit away.
         preallocate: what is taken at the first touch: False or None for nothing, True for the whole limit, or bytes.
     """
@@ -35,6 +36,17 @@ class Rule:
     def needs_total(self) -> bool:
         """Whether the limit depends on the device's total."""
         return any(share for share, _ in self.bounds)
+
+    @property
+    def share(self) -> float | None:
+        """The limit as a share of the total where no bytes of it were known when the plan was made, else None."""
+        if (
+            self.at_most is None
+            and self.bounds
+            and all(share and not amount for share, amount in self.bounds)
+        ):
+            return min(share for share, _ in self.bounds)
+        return None
 
     @property
     def sets_limit(self) -> bool:
@@ -96,20 +108,18 @@ def rule_of(arguments: Mapping[str, Any]) -> Rule:
     )
 
 
-def rule_for(budget: Budget, *, keeps_limit: bool, lifts_limit: bool, takes_ahead: bool) -> Rule:
+def rule_for(budget: Budget, *, keeps_limit: bool, takes_ahead: bool) -> Rule:
     """Make the rule for a budget.
 
     Args:
         budget: the budget.
         keeps_limit: whether the limit is the user's own and stays as it is.
-        lifts_limit: whether a declared "no limit" has something to take away.
         takes_ahead: whether the allocator can take memory ahead.
     """
     limit = None if keeps_limit else budget.limit
-    amount = budget.preallocate.amount if budget.preallocate and takes_ahead else None
     return Rule(
         bounds=tuple((bound.share, bound.amount) for bound in limit.bounds) if limit else (),
-        at_most=budget.limit_bytes if limit and limit.pure_bytes is None else None,
-        unlimited=lifts_limit and budget.unlimited,
-        preallocate=amount,
+        at_most=budget.limit_bytes if limit else None,
+        unlimited=budget.unlimited and not keeps_limit,
+        preallocate=budget.preallocate.amount if budget.preallocate and takes_ahead else None,
     )

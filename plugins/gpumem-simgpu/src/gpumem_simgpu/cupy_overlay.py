@@ -58,9 +58,9 @@ def _build(folder: Path, target: Target, cupy: Installed, headers: Headers) -> N
             "development files of that Python (Debian and Ubuntu: python3-dev)."
         )
         raise SimulationError(message)
-    helper = folder / "helper"
-    tool_output([sys.executable, "-m", "venv", helper], doing="Making an environment for CuPy's build")
-    python = helper / "bin/python"
+    builder = folder / "builder"
+    tool_output([sys.executable, "-m", "venv", builder], doing="Making an environment for CuPy's build")
+    python = builder / "bin/python"
     source = _source(python, folder, cupy.version)
     translated = folder / "runtime.cpp"
     cython = _with_cython(python, source)
@@ -94,7 +94,7 @@ def _source(python: Path, folder: Path, version: str) -> Path:
     return next((folder / "source").iterdir())
 
 
-def _with_cython(helper: Path, source: Path) -> Path:
+def _with_cython(builder: Path, source: Path) -> Path:
     """Return an interpreter whose Cython is one that this CuPy asks for."""
     texts = [path.read_text() for name in ("pyproject.toml", "setup.py") if (path := source / name).exists()]
     found = re.search(r"""["'](Cython\b[^"']*)["']""", "".join(texts))
@@ -108,13 +108,13 @@ def _with_cython(helper: Path, source: Path) -> Path:
     except metadata.PackageNotFoundError:
         pass
     # Cython of the older kind still imports distutils, which setuptools brings.
-    argv = [str(helper), "-m", "pip", "install", *_QUIETLY, str(wanted), "setuptools<81"]
+    argv = [str(builder), "-m", "pip", "install", *_QUIETLY, str(wanted), "setuptools<81"]
     tool_output(argv, doing=f"Installing {wanted}")
-    return helper
+    return builder
 
 
 def _keep_only(folder: Path, output: Path) -> None:
-    """Remove what was only needed to build; the helper and the source are a hundred megabytes."""
+    """Remove what was only needed to build; the environment and the source are a hundred megabytes."""
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

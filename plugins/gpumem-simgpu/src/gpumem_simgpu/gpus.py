@@ -118,7 +118,7 @@ def _before(parts: Sequence[str], present: str, separator: str) -> str:
 def _finish(
     argv: Sequence[str], environment: Mapping[str, str], cwd: Path | str | None, timeout: float
 ) -> tuple[int, str, str]:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         list(argv),
         env=dict(environment),
         cwd=cwd,
@@ -128,12 +128,11 @@ def _finish(
         text=True,
         errors="replace",
         start_new_session=True,
-    )
-    try:
-        stdout, stderr = process.communicate(timeout=timeout)
-    finally:
-        # A program that does not end, or a child that outlives it, would hold on to its memory.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        finally:
+            # A program that does not end, or a child that outlives it, would hold on to its memory.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, stdout, stderr

@@ -55,9 +55,7 @@ class SimulatedRun:
         serves it from memory that it kept.
         """
         asked = (_request(event) for event in self.events if event["api"] in _REQUESTS)
-        return tuple(
-            one for one in asked if one.device == device and (library is None or one.library == library)
-        )
+        return tuple(one for one in asked if one.device == device and (library is None or one.library == library))
 
     def first_request(self, device: int = 0, library: str | None = None) -> Request | None:
         """Return the first request, or None when nothing was asked for."""

@@ -31,16 +31,11 @@ _PATTERNS = {"torch": ("*.so",), "cupy-cuda12x": ("cupy*/**/*.so",), "cupy-cuda1
 
 @dataclass(frozen=True)
 class _Symbol:
+    """A function that a framework leaves undefined, the library it comes from, and its symbol version."""
+
     name: str
+    library: str
     version: str
-
-
-@dataclass(frozen=True)
-class _Consumer:
-    """A framework's file: the vendor libraries it links, and what it leaves undefined."""
-
-    needs: tuple[str, ...]
-    undefined: tuple[_Symbol, ...]
 
 
 @cache
@@ -55,19 +50,15 @@ def standin_folder(target: Target) -> Path | None:
 
 def _build(folder: Path, target: Target) -> None:
     require_tools("gcc", "nm", "readelf")
-    consumers = [_read(path) for path in _files(target)]
-    wanted: dict[str, set[str]] = {name: set() for one in consumers for name in one.needs}
-    wanted.update({name: set() for name in _opened_by_tensorflow(target) if name not in wanted})
-    versions: dict[str, str] = {}
-    for consumer in consumers:
-        for symbol in consumer.undefined:
-            library = _library_of(symbol, consumer, wanted)
-            if library is not None:
-                wanted[library].add(symbol.name)
-                if symbol.version:
-                    versions[library] = symbol.version
-    for library, functions in sorted(wanted.items()):
-        _build_one(folder, library, functions, versions.get(library))
+    wanted: dict[str, set[_Symbol]] = {name: set() for name in _opened_by_tensorflow(target)}
+    for path in _files(target):
+        needs = _vendor_needs(path)
+        for library in needs:
+            wanted.setdefault(library, set())
+        for symbol in _undefined(path, needs):
+            wanted[symbol.library].add(symbol)
+    for library, symbols in sorted(wanted.items()):
+        _build_one(folder, library, symbols)
 
 
 def _files(target: Target) -> list[Path]:
@@ -80,15 +71,9 @@ def _files(target: Target) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> _Consumer:
+def _vendor_needs(path: Path) -> list[str]:
     dynamic = tool_output(["readelf", "-d", path], doing=f"Reading {path.name}")
-    needs = tuple(n for n in re.findall(r"\(NEEDED\).*\[(.+?)\]", dynamic) if _is_vendor(n, path))
-    if not needs:
-        return _Consumer((), ())
-    listed = tool_output(["nm", "-D", "--undefined-only", path], doing=f"Reading {path.name}")
-    words = [line.split()[-1] for line in listed.splitlines() if line.strip()]
-    parts = [word.replace("@@", "@").partition("@") for word in words]
-    return _Consumer(needs, tuple(_Symbol(name, version) for name, _, version in parts))
+    return [name for name in re.findall(r"\(NEEDED\).*\[(.+?)\]", dynamic) if _is_vendor(name, path)]
 
 
 def _is_vendor(name: str, consumer: Path) -> bool:
@@ -98,14 +83,38 @@ def _is_vendor(name: str, consumer: Path) -> bool:
     return not (consumer.parent / name).exists()
 
 
-def _library_of(symbol: _Symbol, consumer: _Consumer, wanted: Iterable[str]) -> str | None:
-    """Return the library that a symbol comes from: by its version, else by its name."""
-    if symbol.version:
-        # A symbol version is the soname, except where the vendor leaves the folder's release out of it.
-        return next((name for name in wanted if symbol.version in (name, f"{name}.0")), None)
-    fitting = [name for name in consumer.needs if symbol.name.lower().startswith(_prefix(name).lower())]
+def _undefined(path: Path, needs: Sequence[str]) -> list[_Symbol]:
+    """Return what a file wants of the libraries that it needs: by symbol version, else by name."""
+    if not needs:
+        return []
+    owners = _version_owners(path)
+    found = []
+    listed = tool_output(["nm", "-D", "--undefined-only", path], doing=f"Reading {path.name}")
+    for line in filter(str.strip, listed.splitlines()):
+        name, _, version = line.split()[-1].replace("@@", "@").partition("@")
+        library = owners.get(version) if version else _by_prefix(name, needs)
+        if library is not None and library in needs:
+            found.append(_Symbol(name, library, version))
+    return found
+
+
+def _version_owners(path: Path) -> dict[str, str]:
+    """Return which library each symbol version is expected in; most are named as it, some are not."""
+    owners: dict[str, str] = {}
+    library = ""
+    text = tool_output(["readelf", "-V", "--wide", path], doing=f"Reading {path.name}")
+    for kind, value in re.findall(r"\b(File|Name): (\S+)", text):
+        if kind == "File":
+            library = value
+        elif library:
+            owners[value] = library
+    return owners
+
+
+def _by_prefix(name: str, needs: Sequence[str]) -> str | None:
+    fitting = [library for library in needs if name.lower().startswith(_prefix(library).lower())]
     # "cublasLtCreate" begins with both "cublas" and "cublasLt": the longer name is meant.
-    return max(fitting, key=lambda name: len(_prefix(name)), default=None)
+    return max(fitting, key=lambda library: len(_prefix(library)), default=None)
 
 
 def _prefix(library: str) -> str:
@@ -126,15 +135,18 @@ def _opened_by_tensorflow(target: Target) -> Sequence[str]:
     return [*names, f"libcudnn.so.{cudnn.group(1)}"] if cudnn else names
 
 
-def _build_one(folder: Path, library: str, functions: Iterable[str], version: str | None) -> None:
+def _build_one(folder: Path, library: str, symbols: Iterable[_Symbol]) -> None:
     lines = ["int sim_stub(const char *, int);\n"]
-    lines += [f'int {name}(void) {{ return sim_stub("{name}", 0); }}\n' for name in sorted(functions)]
-    options = []
-    if version is not None:
-        script = folder / f"{library}.map"
-        script.write_text(f"{version} {{ global: *; }};\n")
+    versions: dict[str, list[str]] = {}
+    for name, version in sorted({(symbol.name, symbol.version) for symbol in symbols}):
+        lines.append(f'int {name}(void) {{ return sim_stub("{name}", 0); }}\n')
+        versions.setdefault(version, []).append(name)
+    options = ["-O1", "-w", f"-Wl,-soname,{library}", "-o", str(folder / library)]
+    script = folder / f"{library}.map"
+    nodes = [f"{version} {{ global: {'; '.join(names)}; }};\n" for version, names in versions.items() if version]
+    if nodes:
+        script.write_text("".join(nodes))
         options.append(f"-Wl,--version-script={script}")
-    options += ["-O1", "-w", f"-Wl,-soname,{library}", "-o", str(folder / library)]
     inputs = ["-x", "c", "-", "-x", "none", str(device_folder() / "libcuda.so.1")]
     argv = ["gcc", "-shared", "-fPIC", *options, *inputs]
     tool_output(argv, doing=f"Building {library}", stdin="".join(lines))

@@ -34,10 +34,11 @@ class Driver:
     def allocate(self, size: int) -> tuple[int, int]:
         """Return the driver's answer and the address."""
         address = ctypes.c_uint64()
-        return self.library.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)), address.value
+        answer = int(self.library.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)))
+        return answer, address.value
 
     def free(self, address: int) -> int:
-        return self.library.cuMemFree_v2(ctypes.c_uint64(address))
+        return int(self.library.cuMemFree_v2(ctypes.c_uint64(address)))
 
     def free_memory(self) -> int:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()

@@ -7,11 +7,10 @@ os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
 
 import cupy
 import jax
-import numpy as np
 import tensorflow as tf
 import torch
 
-placed = jax.device_put(np.arange(4.0))
+placed = jax.device_put(1.0)
 placed.block_until_ready()
 constant = tf.constant([1.0])
 empty = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")

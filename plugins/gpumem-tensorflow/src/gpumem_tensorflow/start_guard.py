@@ -116,6 +116,8 @@ class StartGuard:
         self._running = False
         self._before: dict[PhysicalDevice, list[LogicalDeviceConfiguration] | None] = {}
         self._ours: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
+        self._visible: tuple[object, object] = (None, None)
+        self._config: tuple[object, object] = (None, None)
         self._finished: tuple[RuntimeCall, ...] = ()
         self.record: StartRecord | None = None
         self.clean = not cuda_state().contexts
@@ -201,7 +203,9 @@ class StartGuard:
         limited = any(wish.limits for wish in self._wishes)
         if limited and (fraction := config_fraction(context)):
             self._keep_fraction(context, fraction)
+        config = context._config
         fit_config(self._module, context, limited=limited, managed=bool(self.calls("managed")))
+        self._config = (config, context._config)
 
     def _restore(self, context: Context) -> None:
         """Take back what an earlier try configured that did not come to a start."""
@@ -211,6 +215,9 @@ class StartGuard:
                     del context._virtual_device_map[device]
                 else:
                     context._virtual_device_map[device] = before
+        for name, (was, made) in (("_visible_device_list", self._visible), ("_config", self._config)):
+            if made is not None and getattr(context, name) is made:
+                setattr(context, name, was)
         self._before.clear()
         self._ours.clear()
         for wish in self._wishes:
@@ -229,7 +236,11 @@ class StartGuard:
 
     def _set_visible(self, context: Context, wish: Wish) -> None:
         ordinals: Any = wish.call.arguments["ordinals"]
-        set_visible(context, ordinals)
+        before = context._visible_device_list
+        try:
+            set_visible(context, ordinals)
+        finally:
+            self._visible = (before, context._visible_device_list)
 
     def _set_limits(self, context: Context, wish: Wish) -> None:
         arguments: Any = wish.call.arguments

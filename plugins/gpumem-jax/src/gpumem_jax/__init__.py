@@ -1,0 +1,1 @@
+"""JAX's part of gpumem. The hooks stand in `gpumem_jax.plugin`."""
