@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 
 from gpumem_core import pipeline, state
 from gpumem_core.applying.announce import users_place
-from gpumem_core.build_report import build_report, explain_declared
+from gpumem_core.build_report import build_report
 from gpumem_core.declarations.arguments import read_arguments
 from gpumem_core.errors import PolicyError, VerificationError
 from gpumem_core.model.declaration import Declared
@@ -215,7 +215,7 @@ def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: Un
     """
     arguments = read_arguments(policy, fields, users_place())
     with state.lock():
-        return explain_declared(arguments, pipeline.base_environment())
+        return pipeline.explain_declared(arguments, pipeline.base_environment())
 
 
 def report() -> Report:
@@ -232,7 +232,7 @@ def report() -> Report:
         process = state.current()
         decision = process.decision
         if decision is None or process.ledger is None:
-            return explain_declared(Declared(), pipeline.base_environment())
+            return pipeline.explain_declared(Declared(), pipeline.base_environment())
         rows: list[Row] = []
         for item in decision.frameworks:
             try:

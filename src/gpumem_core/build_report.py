@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from gpumem_core import pipeline
+from gpumem_core.decide_policy import Decision, is_installed
 from gpumem_core.devices.cuda_state import cuda_state
-from gpumem_core.make_plans import late_positions
-from gpumem_core.model.declaration import Declared
 from gpumem_core.model.device import Devices
 from gpumem_core.model.origin import Rank
 from gpumem_core.model.report import Report, Row
-from gpumem_core.verify_plan import problem_rows, rows_of
+from gpumem_core.verify_plan import problem_rows
 
 
-def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
-    """Return the dry run of what `arguments` and the other sources declare."""
-    decision = pipeline.decide(pipeline.collect(arguments, environ), environ)
-    rows: list[Row] = []
-    for item in decision.frameworks:
-        late = [str(item.plan.steps[position].action) for position in late_positions(item)]
-        for row in rows_of(item, decision.registry, None, item.state):
-            is_late = row.state == "planned" and any(text in (row.set or "") for text in late)
-            why = f"it would come too late: {item.state.evidence}"
-            rows.append(replace(row, state="late", why=why) if is_late else row)
-    return build_report(decision, rows)
-
-
-def build_report(decision: pipeline.Decision, rows: list[Row]) -> Report:
+def build_report(decision: Decision, rows: list[Row]) -> Report:
     """Return the report with the given rows."""
     policy: dict[str, Mapping[str, object]] = {}
     for item in sorted(decision.declarations, key=lambda item: item.origin.rank):
@@ -54,7 +38,7 @@ def build_report(decision: pipeline.Decision, rows: list[Row]) -> Report:
     if known.why and not known.found and policy:
         notes.append(f"devices: {known.why}")
     for name, plugin in decision.registry.missing.items():
-        if pipeline.is_installed(name):
+        if is_installed(name):
             notes.append(f"{name} is installed without its plugin: pip install {plugin}")
     return Report(policy, devices, (*rows, *problem_rows(decision.problems)), tuple(notes))
 

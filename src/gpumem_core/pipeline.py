@@ -13,6 +13,7 @@ from gpumem_core.applying.import_watch import fully_imported
 from gpumem_core.applying.ledger import Ledger, without_plugin
 from gpumem_core.applying.schedule import closed
 from gpumem_core.applying.variables import VariableJournal
+from gpumem_core.build_report import build_report
 from gpumem_core.decide_policy import Decision, decide, is_installed
 from gpumem_core.declarations.arguments import read_suggestions
 from gpumem_core.declarations.environment import read_environment
@@ -32,7 +33,9 @@ from gpumem_core.model.framework import Answer
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.outcome import Outcome
+from gpumem_core.model.report import Report, Row
 from gpumem_core.sizes import MIB, Size
+from gpumem_core.verify_plan import rows_of
 
 __all__ = [
     "Decision",
@@ -41,6 +44,7 @@ __all__ = [
     "check",
     "collect",
     "decide",
+    "explain_declared",
     "is_installed",
     "reconsider",
     "warn",
@@ -200,3 +204,16 @@ def reconsider() -> None:
 
 def _same_plans(first: Decision, second: Decision) -> bool:
     return [item.plan for item in first.frameworks] == [item.plan for item in second.frameworks]
+
+
+def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
+    """Return the dry run of what `arguments` and the other sources declare."""
+    decision = decide(collect(arguments, environ), environ)
+    rows: list[Row] = []
+    for item in decision.frameworks:
+        late = [str(item.plan.steps[position].action) for position in late_positions(item)]
+        for row in rows_of(item, decision.registry, None, item.state):
+            is_late = row.state == "planned" and any(text in (row.set or "") for text in late)
+            why = f"it would come too late: {item.state.evidence}"
+            rows.append(replace(row, state="late", why=why) if is_late else row)
+    return build_report(decision, rows)

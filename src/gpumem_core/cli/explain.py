@@ -29,7 +29,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Print the dry run."""
     from gpumem_core import pipeline
-    from gpumem_core.build_report import explain_declared
     from gpumem_core.model.origin import Origin, Rank
     from gpumem_core.model.read_table import read_table
 
@@ -50,6 +49,6 @@ def run(options: argparse.Namespace) -> int:
     declared = read_table(
         table, lambda path: Origin(Rank.ENVIRONMENT, f"command line --{'.'.join(path).replace('_', '-')}")
     )
-    report = explain_declared(declared, environ)
+    report = pipeline.explain_declared(declared, environ)
     sys.stdout.write((report.to_json() if options.json else str(report)) + "\n")
     return 0

@@ -83,9 +83,7 @@ def _kind(module: ModuleType, allocator: object) -> str:
     """Return what allocates: default, gpumem, pool, async, direct, or foreign for none of CuPy's own."""
     pool = owner(allocator)
     touch = installed(module)
-    if isinstance(pool, FirstTouch) or (
-        touch is not None and pool is not None and pool is touch.pool and touch.word
-    ):
+    if isinstance(pool, FirstTouch) or (touch is not None and pool is not None and pool is touch.pool and touch.word):
         return "gpumem"
     if pool is module.get_default_memory_pool():
         return "default"

@@ -213,9 +213,7 @@ class FirstTouch:
             return
         try:
             self.module.cuda.set_allocator(self._pool.malloc)
-        except (
-            ValueError
-        ):  # inside of `using_allocator` the global allocator cannot be changed; staying is correct too
+        except ValueError:  # inside of `using_allocator` the global allocator cannot be changed; staying is correct too
             return
 
 

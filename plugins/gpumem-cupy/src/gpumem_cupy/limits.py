@@ -49,14 +49,10 @@ def refuse_limits(budgets: Budgets, allocator: str) -> Plan:
     for budget in budgets.every():
         device = budget.ordinal if budget.named else None
         if budget.limit:
-            refused[NotExpressed(NAME, "limit", reason, budget.limit.origin, device, budget.limit.asked)] = (
-                None
-            )
+            refused[NotExpressed(NAME, "limit", reason, budget.limit.origin, device, budget.limit.asked)] = None
         if budget.preallocate:
             asked = f"preallocate={budget.preallocate.amount}"
-            refused[NotExpressed(NAME, "preallocate", reason, budget.preallocate.origin, device, asked)] = (
-                None
-            )
+            refused[NotExpressed(NAME, "preallocate", reason, budget.preallocate.origin, device, asked)] = None
     return Plan(NAME, not_expressed=tuple(refused))
 
 
@@ -176,13 +172,9 @@ class _Limits:
 
     def expect_limit(self, ordinal: int | None, budget: Budget, rule: Rule) -> None:
         if budget.limit_bytes is not None:
-            self.expectations.append(
-                Expectation("limit", ordinal, budget.limit_bytes, Comparison.LIMIT, unit="bytes")
-            )
+            self.expectations.append(Expectation("limit", ordinal, budget.limit_bytes, Comparison.LIMIT, unit="bytes"))
         elif rule.share is not None:
-            self.expectations.append(
-                Expectation("limit", ordinal, rule.share, Comparison.LIMIT, unit="fraction")
-            )
+            self.expectations.append(Expectation("limit", ordinal, rule.share, Comparison.LIMIT, unit="fraction"))
 
     def ahead(self, ordinal: int | None, budget: Budget, rule: Rule, fields: list[str]) -> None:
         """Plan what is taken ahead, or say why it cannot be."""
@@ -190,17 +182,15 @@ class _Limits:
         if not rule.takes_ahead:
             reason = "managed memory is placed on the device when it is used, so nothing can be taken ahead"
             asked = f"preallocate={str(budget.preallocate.amount).lower()}"
-            self.not_expressed[
-                NotExpressed(NAME, "preallocate", reason, budget.preallocate.origin, ordinal, asked)
-            ] = None
+            self.not_expressed[NotExpressed(NAME, "preallocate", reason, budget.preallocate.origin, ordinal, asked)] = (
+                None
+            )
             return
         fields.append("preallocate")
         amount = budget.preallocate_bytes
         if amount is not None:
             expected = rule.ahead(budget.limit_bytes or 0) or amount
-            self.expectations.append(
-                Expectation("preallocate", ordinal, expected, Comparison.LIMIT, unit="bytes")
-            )
+            self.expectations.append(Expectation("preallocate", ordinal, expected, Comparison.LIMIT, unit="bytes"))
 
     def step(self, ordinal: int | None, rule: Rule, fields: tuple[str, ...], because: Origin) -> Step:
         does_nothing = not rule.sets_limit and not rule.takes_ahead

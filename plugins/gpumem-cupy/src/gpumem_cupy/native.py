@@ -76,6 +76,4 @@ def _fatal(text: str, problem: str) -> NativeReading:
 
 
 def _no_limit(text: str, problem: str) -> NativeReading:
-    return NativeReading(
-        (NativeSetting("cap", None, _SOURCE),), (NativeFault(LIMIT_VARIABLE, text, problem),)
-    )
+    return NativeReading((NativeSetting("cap", None, _SOURCE),), (NativeFault(LIMIT_VARIABLE, text, problem),))

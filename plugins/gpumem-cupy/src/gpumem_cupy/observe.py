@@ -77,9 +77,7 @@ def _waiting(ordinal: int | None) -> Observation:
     return Observation("limit", ordinal, None, _READ, why=_NOT_USED)
 
 
-def _limit(
-    ordinal: int, total: int | None, pools: Mapping[int, Any], touch: FirstTouch | None
-) -> Observation:
+def _limit(ordinal: int, total: int | None, pools: Mapping[int, Any], touch: FirstTouch | None) -> Observation:
     pool = pools.get(ordinal)
     if pool is None:
         return _waiting(ordinal)
@@ -111,9 +109,7 @@ def _of_current_device(module: ModuleType, pool: Any, cuda: CudaState) -> tuple[
     return tuple(found)
 
 
-def _with_all_others(
-    name: str, items: Sequence[Observation], touch: FirstTouch | None
-) -> tuple[Observation, ...]:
+def _with_all_others(name: str, items: Sequence[Observation], touch: FirstTouch | None) -> tuple[Observation, ...]:
     """Add what holds for all devices, or for all without a rule of their own: the loosest of what is known."""
     named = {ordinal for ordinal in touch.rules if ordinal is not None} if touch else set()
     if any(item.device is None for item in items):

@@ -53,9 +53,7 @@ def _is_device_pool(item: object) -> bool:
 def owner(allocator: object) -> object:
     """Return the object whose method an allocator is; None for a function."""
     found = getattr(allocator, "__self__", None)
-    return (
-        None if isinstance(found, ModuleType) else found
-    )  # a function of an extension module belongs to the module
+    return None if isinstance(found, ModuleType) else found  # a function of an extension module belongs to the module
 
 
 def is_memory_pool(module: ModuleType, item: object) -> bool:
@@ -77,9 +75,7 @@ def word_of(module: ModuleType, allocator: object) -> str | None:
         managed = module.cuda.malloc_managed
         inner = [pool, *(device_pools(pool) or {}).values()]
         return (
-            "managed"
-            if any(managed is referent for item in inner for referent in gc.get_referents(item))
-            else "pool"
+            "managed" if any(managed is referent for item in inner for referent in gc.get_referents(item)) else "pool"
         )
     # `set_allocator(None)` puts this function in place (cupy/cuda/memory.pyx 14.2.0, line 907).
     return "direct" if allocator is getattr(module.cuda.memory, "_malloc", None) else None
@@ -112,9 +108,7 @@ class AsyncDevicePool:
 
     def get_limit(self) -> int:
         """Return the limit in bytes; `NO_LIMIT_ASYNC` for none."""
-        return int(
-            self._runtime.memPoolGetAttribute(self._handle, self._runtime.cudaMemPoolAttrReleaseThreshold)
-        )
+        return int(self._runtime.memPoolGetAttribute(self._handle, self._runtime.cudaMemPoolAttrReleaseThreshold))
 
     def set_limit(self, size: int) -> None:
         """Set the limit in bytes; 0 for none."""
@@ -123,13 +117,11 @@ class AsyncDevicePool:
 
     def total_bytes(self) -> int:
         """Return the bytes the driver's pool holds for everybody who uses it."""
-        return int(
-            self._runtime.memPoolGetAttribute(self._handle, self._runtime.cudaMemPoolAttrReservedMemCurrent)
-        )
+        return int(self._runtime.memPoolGetAttribute(self._handle, self._runtime.cudaMemPoolAttrReservedMemCurrent))
 
 
 def built_pools(module: ModuleType, pool: object) -> Mapping[int, Any] | None:
-    """Return what `device_pools` does, for either kind of pool: objects with get_limit, set_limit(size=), total_bytes."""
+    """Return what `device_pools` does for either kind: objects with get_limit, set_limit(size=) and total_bytes."""
     if is_async_pool(module, pool):
         handles = getattr(pool, "_pools", None)
         if not isinstance(handles, list):

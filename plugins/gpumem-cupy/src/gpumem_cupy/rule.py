@@ -40,11 +40,7 @@ class Rule:
     @property
     def share(self) -> float | None:
         """The limit as a share of the total where no bytes of it were known when the plan was made, else None."""
-        if (
-            self.at_most is None
-            and self.bounds
-            and all(share and not amount for share, amount in self.bounds)
-        ):
+        if self.at_most is None and self.bounds and all(share and not amount for share, amount in self.bounds):
             return min(share for share, _ in self.bounds)
         return None
 
@@ -80,7 +76,7 @@ class Rule:
         return smallest
 
     def ahead(self, limit: int) -> int:
-        """Return the bytes to take at the first touch under `limit` (0 for none), in whole blocks and never above it."""
+        """Return the bytes to take at the first touch, in whole blocks and never above `limit` (0 for none)."""
         if not self.takes_ahead:
             return 0
         wanted = limit if self.preallocate is True else int(self.preallocate or 0)

@@ -84,9 +84,7 @@ def _free_cached(module: ModuleType, pool: object) -> None:
             device_pool.free_all_blocks(None)
 
 
-def _set_limit(
-    touch: FirstTouch, module: ModuleType, arguments: Mapping[str, Any], progress: Progress
-) -> Undo:
+def _set_limit(touch: FirstTouch, module: ModuleType, arguments: Mapping[str, Any], progress: Progress) -> Undo:
     """Set a device's limit: at once where its pool exists, by the variable or at the first allocation elsewhere."""
     device: int | None = arguments["device"]
     rule = rule_of(arguments)
@@ -123,9 +121,7 @@ def _pool_in_use(module: ModuleType) -> Any:
     return module.get_default_memory_pool()
 
 
-def _set_at_once(
-    touch: FirstTouch, module: ModuleType, device: int | None, rule: Rule, progress: Progress
-) -> bool:
+def _set_at_once(touch: FirstTouch, module: ModuleType, device: int | None, rule: Rule, progress: Progress) -> bool:
     """Set the limit on the pools that exist, and return whether no device is left without it."""
     if not rule.sets_limit:
         return True
@@ -169,10 +165,7 @@ def _restore(touch: FirstTouch, module: ModuleType, device: int | None, otherwis
         return
     for ordinal, pool in (built_pools(module, touch.pool) or {}).items():
         limit = finite(pool.get_limit())
-        if (
-            not (ordinal == device or (device is None and ordinal not in touch.rules))
-            or limit not in touch.asked
-        ):
+        if not (ordinal == device or (device is None and ordinal not in touch.rules)) or limit not in touch.asked:
             continue
         before = touch.before.pop(ordinal, limit)
         pool.set_limit(size=otherwise if before in touch.asked else before)

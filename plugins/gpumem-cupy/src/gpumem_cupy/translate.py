@@ -50,9 +50,7 @@ def own_way(fields: tuple[str, ...], because: Origin, text: str) -> Step:
     )
 
 
-def translate(
-    settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]
-) -> Plan:
+def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]) -> Plan:
     """Return the plan."""
     foreign = str(state.details.get("who", "")) if state.details.get("allocator") == "foreign" else ""
     allocator = _allocator(settings, budgets, state, foreign)
@@ -109,9 +107,7 @@ def _allocator(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSt
         return Plan(NAME, steps=steps, not_expressed=(refused,))
     expectation = Expectation("allocator", None, word)
     if origin.rank is Rank.NATIVE:
-        return Plan(
-            NAME, (own_way(("allocator",), origin, "the allocator that is set already"),), (expectation,)
-        )
+        return Plan(NAME, (own_way(("allocator",), origin, "the allocator that is set already"),), (expectation,))
     return Plan(NAME, (_use(word, origin, ("allocator",), _NOTES.get(word, "")),), (expectation,))
 
 
@@ -129,10 +125,7 @@ def _use(word: str, origin: Origin, fields: tuple[str, ...], note: str = "") -> 
 
 
 def _takes_ahead(budgets: Budgets) -> bool:
-    return any(
-        budget.preallocate is not None and budget.preallocate.amount is not False
-        for budget in budgets.every()
-    )
+    return any(budget.preallocate is not None and budget.preallocate.amount is not False for budget in budgets.every())
 
 
 def _visible(settings: FrameworkSettings, budgets: Budgets) -> Plan:
@@ -148,8 +141,6 @@ def _visible(settings: FrameworkSettings, budgets: Budgets) -> Plan:
         "CuPy has no setting of its own for this: it sees every device of the process; start the program with "
         f"CUDA_VISIBLE_DEVICES={advice}, which holds for every framework in it"
     )
-    notes = (
-        ("the limits still hold, because CuPy cannot be kept from the devices",) if budgets.any_limit else ()
-    )
+    notes = ("the limits still hold, because CuPy cannot be kept from the devices",) if budgets.any_limit else ()
     refused = NotExpressed(NAME, "visible", reason, asked.origin, asked=f"visible={asked.value}")
     return Plan(NAME, not_expressed=(refused,), notes=notes)

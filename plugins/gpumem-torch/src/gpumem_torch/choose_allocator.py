@@ -21,7 +21,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_torch.runtime import LEAVE_AS_IS
 from gpumem_torch.situation import Parts, Situation
 from gpumem_torch.variables import NO_CACHING
@@ -48,7 +47,7 @@ class Choice:
     word: str
     keys: Mapping[str, str | None] = field(default_factory=dict)
     origin: Origin | None = None
-    parts: Parts = Parts()
+    parts: Parts = field(default_factory=Parts)
 
 
 def choose_allocator(settings: FrameworkSettings, budgets: Budgets, situation: Situation) -> Choice:
@@ -59,9 +58,7 @@ def choose_allocator(settings: FrameworkSettings, budgets: Budgets, situation: S
         return Choice(_as_things_stand(situation, limit_origin), parts=_cache_for_limit(situation, limit_origin))
     reason = _why_not(asked.value, limit_origin is not None, situation)
     if reason:
-        refusal = NotExpressed(
-            settings.framework, "allocator", reason, asked.origin, asked=f"allocator={asked.value}"
-        )
+        refusal = NotExpressed(settings.framework, "allocator", reason, asked.origin, asked=f"allocator={asked.value}")
         parts = Parts(not_expressed=(refusal,)) + _cache_for_limit(situation, limit_origin)
         return Choice(_as_things_stand(situation, limit_origin), parts=parts)
     expected = Parts(expectations=(Expectation("allocator", None, asked.value),))

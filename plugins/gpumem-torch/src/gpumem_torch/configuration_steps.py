@@ -16,7 +16,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_torch import configure_allocator
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.keys import KEYS
@@ -77,7 +76,9 @@ class ConfigurationSteps:
         deadline = Deadline.IMPORT if "backend" in self.changes else Deadline.START
         # Both names: up to 2.9 only the first one counts for GPU memory, from 2.10 on it still wins; 2.9 warns unless
         # the second one is set as well (pytorch/pytorch#183387).
-        return Parts(tuple(self._step(SetVariable(name, text), self.changes, deadline) for name in (CUDA_NAME, NEW_NAME)))
+        return Parts(
+            tuple(self._step(SetVariable(name, text), self.changes, deadline) for name in (CUDA_NAME, NEW_NAME))
+        )
 
     def _by_setter(self) -> Parts:
         steps: list[Step] = []
@@ -114,9 +115,7 @@ class ConfigurationSteps:
         if fixed:
             yield fixed, Deadline.START
 
-    def _step(
-        self, action: SetVariable | RuntimeCall, keys: Iterable[str], deadline: Deadline
-    ) -> Step:
+    def _step(self, action: SetVariable | RuntimeCall, keys: Iterable[str], deadline: Deadline) -> Step:
         chosen = [(of, origin) for (key, of), origin in self.origins.items() if key in set(keys)]
         return Step(
             action=action,

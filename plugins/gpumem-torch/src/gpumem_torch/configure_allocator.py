@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from gpumem.plugin import Progress, RuntimeCall, Undo
-
 from gpumem_torch.imported import Torch, UnreadableError
 from gpumem_torch.keys import known
 from gpumem_torch.parse import merge, read

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
-
 from gpumem_torch.variables import CUDA_NAME, HIP_NAME, NEW_NAME, NO_CACHING
 
 FRAMEWORK: Final = Framework(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpumem.plugin import Answer, FrameworkState, NativeSetting, cuda_state, installed_versions
-
 from gpumem_torch.build import imported_build, installed_build, why_not
 from gpumem_torch.call_record import RECORD
 from gpumem_torch.imported import Torch, UnreadableError, imported_module
@@ -89,7 +88,7 @@ def _user_limits(torch: Torch, environ: Mapping[str, str]) -> tuple[NativeSettin
         ours = RECORD.allowed.get(device)
         if not 0 < fraction < 1 or (ours is not None and abs(allowed - ours) <= 1):
             continue
-        if in_string is not None and abs(fraction - in_string) < 1e-6:  # noqa: PLR2004 - floats that were converted
+        if in_string is not None and abs(fraction - in_string) < 1e-6:
             continue
         source = f"torch.cuda.set_per_process_memory_fraction({fraction:.6g}, {device})"
         found.append(NativeSetting("fraction", fraction, source, device))

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from gpumem.plugin import cuda_state
-
 from gpumem_torch.build import imported_build
 from gpumem_torch.keys import comparable, known
 from gpumem_torch.parse import read
@@ -68,12 +67,12 @@ class Torch:
 
     def has(self, name: str) -> bool:
         """Return whether `torch._C` has a function."""
-        return hasattr(self.module._C, name)  # noqa: SLF001 - see the module's docstring
+        return hasattr(self.module._C, name)
 
     @property
     def c(self) -> Any:
         """`torch._C`."""
-        return self.module._C  # noqa: SLF001 - see the module's docstring
+        return self.module._C
 
     @property
     def cuda_started(self) -> bool:
@@ -135,9 +134,11 @@ class Torch:
             UnreadableError: before PyTorch 2.6, and where reading would make a context.
         """
         if not self.has("_cuda_getMemoryFraction"):
-            raise UnreadableError(f"PyTorch {self.version} cannot tell its limit; 2.6 and later can")
+            message = f"PyTorch {self.version} cannot tell its limit; 2.6 and later can"
+            raise UnreadableError(message)
         if not self.can_read_limit(device):
-            raise UnreadableError(f"PyTorch has not used device {device} yet, and asking would start it there")
+            message = f"PyTorch has not used device {device} yet, and asking would start it there"
+            raise UnreadableError(message)
         try:
             if not is_before(self.release, LIMITS_WITHOUT_CONTEXT):
                 return float(self.c._cuda_getMemoryFraction(device))

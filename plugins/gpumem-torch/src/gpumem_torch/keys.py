@@ -14,10 +14,16 @@ from typing import Final, Literal
 
 from gpumem_torch.release import ONE_CONFIGURATION, Release, is_before
 
-Form = Literal["switch", "split", "segment", "open share", "share", "divisions", "threads", "positive", "whole", "backend"]
+Form = Literal[
+    "switch", "split", "segment", "open share", "share", "divisions", "threads", "positive", "whole", "backend"
+]
 
 _WHOLE = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(?:0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[+-]?\d+)?|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_REAL = re.compile(
+    r"[+-]?(?:0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[+-]?\d+)?"
+    r"|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf(?:inity)?|nan)",
+    re.IGNORECASE,
+)
 _WRAP: Final = 1 << 64
 _INT_MAX: Final = (1 << 31) - 1
 
@@ -137,9 +143,9 @@ def accepts(key: Key, value: str, release: Release | None, large_segment: int = 
     if number is None:
         return False
     if key.form == "split":
-        return number > 20 if is_before(release, ONE_CONFIGURATION) else number >= large_segment  # noqa: PLR2004 - MiB
+        return number > 20 if is_before(release, ONE_CONFIGURATION) else number >= large_segment
     if key.form == "threads":
-        return _power_of_two(number) and number <= 128  # noqa: PLR2004 - CUDAAllocatorConfig.h
+        return _power_of_two(number) and number <= 128
     if key.form == "divisions":
         return _power_of_two(number)
     return number > {"segment": 10, "positive": 0}.get(key.form, -1)
@@ -152,14 +158,14 @@ def _accepts_list(value: str, release: Release | None) -> bool:
     position = 0
     while position < len(parts):
         interval, rest = parts[position], parts[position + 1 : position + 4]
-        if len(rest) < 2 or (strict and rest[0] != ":"):  # noqa: PLR2004 - a separator and the divisions
+        if len(rest) < 2 or (strict and rest[0] != ":"):
             return False
         divisions = reads_whole(rest[1], release)
         if divisions is None or not (divisions == 0 or _power_of_two(divisions)):
             return False
         if interval != ">" and not _power_of_two(reads_whole(interval, release)):
             return False
-        if strict and len(rest) > 2 and rest[2] != ",":  # noqa: PLR2004 - a separator follows
+        if strict and len(rest) > 2 and rest[2] != ",":
             return False
         position += 4
     return True

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from gpumem.plugin import Progress, RuntimeCall, Undo, human
-
 from gpumem_torch.call_record import RECORD
 from gpumem_torch.fractions_of_total import chosen_fraction, fraction_for
 from gpumem_torch.imported import DEFAULT_SEGMENT, Torch, UnreadableError
@@ -36,13 +35,15 @@ class LimitCall:
     def set(self) -> str:
         """Set the limit. CUDA runs or is starting."""
         if self.torch.backend not in {"native", "cudaMallocAsync"}:
-            raise UnreadableError(
+            message = (
                 f"PyTorch allocates through another allocator ({self.torch.backend}), which knows no limit: "
                 "give the limit to that allocator"
             )
+            raise UnreadableError(message)
         count = self.torch.count()
         if self.device is not None and self.device >= count:
-            raise UnreadableError(f"PyTorch sees {count} devices, so there is no device {self.device}")
+            message = f"PyTorch sees {count} devices, so there is no device {self.device}"
+            raise UnreadableError(message)
         devices = [self.device] if self.device is not None else [d for d in range(count) if d not in self.but]
         if self.device is not None:
             RECORD.alone.add(self.device)

@@ -19,7 +19,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_torch import limit_memory
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.fractions_of_total import chosen_fraction
@@ -38,9 +37,7 @@ def bounds_of(limit: Limit | None) -> list[list[float]]:
     return [[bound.share, bound.amount] for bound in limit.bounds] if limit else []
 
 
-def limits(
-    settings: FrameworkSettings, budgets: Budgets, choice: Choice, situation: Situation
-) -> Parts:
+def limits(settings: FrameworkSettings, budgets: Budgets, choice: Choice, situation: Situation) -> Parts:
     """Return the limits of all devices, the ones named first and all others last."""
     parts = Parts()
     alone = [budget.ordinal for budget in budgets.devices if budget.ordinal is not None]
@@ -92,7 +89,13 @@ def _expectation(budget: Budget, limit: Limit, budgets: Budgets) -> Expectation:
 
 
 def _step(
-    budget: Budget, bounds: list[list[float]], but: list[int], origin: Origin, choice: Choice, *, in_shares: bool = False
+    budget: Budget,
+    bounds: list[list[float]],
+    but: list[int],
+    origin: Origin,
+    choice: Choice,
+    *,
+    in_shares: bool = False,
 ) -> Step:
     at_most = budget.limit_bytes if budget.limit and not in_shares else None
     arguments = {"device": budget.ordinal, "except": but, "bounds": bounds, "at_most": at_most, "in_shares": in_shares}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpumem.plugin import NativeFault, NativeReading, NativeSetting
-
 from gpumem_torch.keys import reads_real
 from gpumem_torch.parse import BadToken, Configuration, read
 from gpumem_torch.release import ONE_CONFIGURATION, Release, installed_release, is_before
@@ -75,7 +74,9 @@ def _ineffective(name: str, text: str, configuration: Configuration) -> list[Nat
 def _fault(name: str, text: str, token: BadToken, release: Release | None) -> NativeFault:
     where = f"{token.text!r} at character {token.position} {token.problem}"
     if token.harm == "import":
-        return NativeFault(name, text, f"cannot be read: {where}; PyTorch ends the process at `import torch`", fatal=True)
+        return NativeFault(
+            name, text, f"cannot be read: {where}; PyTorch ends the process at `import torch`", fatal=True
+        )
     if token.harm == "use":
         later = "" if is_before(release, ONE_CONFIGURATION) else ", and a second try may crash the process"
         problem = f"cannot be read: {where}; PyTorch raises when the GPU is first used{later}"

@@ -6,7 +6,6 @@ import os
 from types import ModuleType
 
 from gpumem.plugin import Observation
-
 from gpumem_torch.call_record import RECORD
 from gpumem_torch.imported import Torch, UnreadableError
 from gpumem_torch.keys import KEYS
@@ -127,4 +126,3 @@ def _options(torch: Torch) -> tuple[Observation, ...]:
         else Observation(f"options.{name}", None, "not set", source)
         for name in KEYS
     )
-

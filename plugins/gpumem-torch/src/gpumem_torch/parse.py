@@ -145,7 +145,9 @@ class _Reader:
         """Read one key with its value; return the position after it, None where the string ends too early."""
         key = self.tokens[position]
         if position + 2 >= len(self.tokens):
-            self.bad.append(BadToken(key.text, key.position, "has no value after it", "use" if self.strict else "import"))
+            self.bad.append(
+                BadToken(key.text, key.position, "has no value after it", "use" if self.strict else "import")
+            )
             return None
         self.separator(position + 1, ":")
         first = position + 2
@@ -179,7 +181,11 @@ class _Reader:
             problem = f"cannot be {entry.value!r}; accepted: {ACCEPTED[key.form]}"
             self.bad.append(BadToken(entry.key, entry.position, problem, "use"))
         elif not looks_like(key, entry.value):
-            read_as = reads_whole(entry.value, self.release) if key.form not in {"open share", "share"} else "its first digits"
+            read_as = (
+                reads_whole(entry.value, self.release)
+                if key.form not in {"open share", "share"}
+                else "its first digits"
+            )
             self.bad.append(BadToken(entry.key, entry.position, f"{entry.value!r} is read as {read_as}", "none"))
 
 

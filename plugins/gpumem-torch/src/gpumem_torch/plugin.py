@@ -18,7 +18,6 @@ from gpumem.plugin import (
     Undo,
     hookimpl,
 )
-
 from gpumem_torch.describe import FRAMEWORK
 from gpumem_torch.examine import examine
 from gpumem_torch.native import read_native

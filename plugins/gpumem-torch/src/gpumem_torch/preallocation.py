@@ -19,7 +19,6 @@ from gpumem.plugin import (
     Strength,
     human,
 )
-
 from gpumem_torch import take_ahead
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.limits import bounds_of
@@ -118,9 +117,7 @@ def _local(budgets: Budgets, situation: Situation) -> int | None:
     return None if rank is None or not budgets.devices else rank % len(budgets.devices)
 
 
-def _taken(
-    budget: Budget, wanted: Preallocation, budgets: Budgets, choice: Choice, situation: Situation
-) -> Parts:
+def _taken(budget: Budget, wanted: Preallocation, budgets: Budgets, choice: Choice, situation: Situation) -> Parts:
     amount = None if wanted.amount is True else int(wanted.amount)
     but = [b.ordinal for b in budgets.devices if b.ordinal is not None] if budget.ordinal is None else []
     arguments = {

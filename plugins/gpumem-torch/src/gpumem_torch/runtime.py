@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import Final
 
 from gpumem.plugin import Progress, RuntimeCall, Undo
-
 from gpumem_torch import configure_allocator, limit_memory, take_ahead
 from gpumem_torch.imported import Torch, UnreadableError
 
@@ -32,7 +31,8 @@ def carry_out(call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo
     if call.name == LEAVE_AS_IS:
         progress.done("PyTorch does so by itself")
         return _nothing_to_take_back
-    raise UnreadableError(f"gpumem-torch knows no call {call.name!r}")
+    message = f"gpumem-torch knows no call {call.name!r}"
+    raise UnreadableError(message)
 
 
 def _nothing_to_take_back() -> None:

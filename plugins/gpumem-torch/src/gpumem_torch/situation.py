@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpumem.plugin import Answer, Expectation, FrameworkState, NotExpressed, Step
-
 from gpumem_torch.parse import Configuration, read
 from gpumem_torch.release import Release, installed_release
 from gpumem_torch.variables import caching_is_off, text_to_extend

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from gpumem.plugin import Progress, RuntimeCall, Undo, human
-
 from gpumem_torch.call_record import RECORD
 from gpumem_torch.fractions_of_total import limit_in_bytes
 from gpumem_torch.imported import MIB, Torch, UnreadableError
@@ -49,17 +48,19 @@ class TakeAhead:
         count = self.torch.count()
         if self.device is not None:
             if self.device >= count:
-                raise UnreadableError(f"PyTorch sees {count} devices, so there is no device {self.device}")
+                message = f"PyTorch sees {count} devices, so there is no device {self.device}"
+                raise UnreadableError(message)
             return self.device
         if count == 1:
             device = 0
         elif self.local is not None:
             device = self.local % count
         else:
-            raise UnreadableError(
+            message = (
                 f"PyTorch sees {count} devices and does not tell which one is used first: name the one to take memory "
                 "on in the policy (devices.0.preallocate), or leave one visible with CUDA_VISIBLE_DEVICES"
             )
+            raise UnreadableError(message)
         return None if device in self.but else device
 
     def take(self) -> str:
@@ -79,7 +80,8 @@ class TakeAhead:
             self.torch.module.cuda.caching_allocator_delete(pointer)
         held = self.torch.held(device) or 0
         if held < size:
-            raise UnreadableError(f"{size} bytes were taken ahead on device {device}, but only {held} stayed in the cache")
+            message = f"{size} bytes were taken ahead on device {device}, but only {held} stayed in the cache"
+            raise UnreadableError(message)
         RECORD.taken[device] = held
         self.taken_on = device
         return f"{human(held)} held on device {device}"

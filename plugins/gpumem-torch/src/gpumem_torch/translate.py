@@ -17,7 +17,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_torch.choose_allocator import choose_allocator
 from gpumem_torch.configuration_steps import ConfigurationSteps
 from gpumem_torch.limits import limits
@@ -28,9 +27,7 @@ from gpumem_torch.translate_options import translate_options
 from gpumem_torch.variables import HIP_NAME
 
 
-def translate(
-    settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]
-) -> Plan:
+def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]) -> Plan:
     """Return the plan; see `gpumem.plugin.hookspecs.gpumem_plan`."""
     situation = situation_of(state, environ)
     choice = choose_allocator(settings, budgets, situation)
@@ -72,8 +69,6 @@ def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str
         "PyTorch itself has no setting for it, and CUDA_VISIBLE_DEVICES is left alone because every library of the process "
         f"reads it: start the process with CUDA_VISIBLE_DEVICES={value!r}, or move tensors to chosen devices only"
     )
-    refusal = NotExpressed(
-        settings.framework, "visible", reason, settings.visible.origin, asked=f"visible={wanted}"
-    )
+    refusal = NotExpressed(settings.framework, "visible", reason, settings.visible.origin, asked=f"visible={wanted}")
     notes = ("PyTorch still sees the GPUs, so its limits are set all the same",) if settings.hidden else ()
     return Parts(not_expressed=(refusal,), notes=notes)

@@ -20,7 +20,6 @@ from gpumem.plugin import (
     Step,
     Strength,
 )
-
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.keys import ACCEPTED, KEYS, Key, accepts, comparable, known, looks_like, option_text, reads_whole
 from gpumem_torch.release import Release
@@ -42,12 +41,10 @@ class Options:
 
     keys: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    parts: Parts = Parts()
+    parts: Parts = field(default_factory=Parts)
 
 
-def translate_options(
-    settings: FrameworkSettings, choice: Choice, limited: bool, situation: Situation
-) -> Options:
+def translate_options(settings: FrameworkSettings, choice: Choice, limited: bool, situation: Situation) -> Options:
     """Check every option against the keys of the installed release."""
     keys: dict[str, str] = {}
     origins: dict[str, Origin] = {}
@@ -67,11 +64,14 @@ def translate_options(
             continue
         keys[name], origins[name] = text, option.origin
         parts += Parts(expectations=(_expectation(KEYS[name], text),))
-    values = situation.configuration.values | keys
+    values = {**situation.configuration.values, **keys}
     if "garbage_collection_threshold" in keys and not limited:
         note = "garbage_collection_threshold has no effect without a limit (pytorch/pytorch#106660)"
         parts += Parts(notes=(note,))
-    if values.get("expandable_segments", choice.keys.get("expandable_segments")) == "True" and "max_split_size_mb" in keys:
+    if (
+        values.get("expandable_segments", choice.keys.get("expandable_segments")) == "True"
+        and "max_split_size_mb" in keys
+    ):
         note = (
             "max_split_size_mb together with expandable segments: near the limit PyTorch may fail with an internal "
             "assertion instead of running out of memory (pytorch/pytorch#119452)"

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 
 from gpumem.plugin import Progress
-
 from gpumem_torch.imported import Torch
 
 UNTIL = "until PyTorch starts CUDA"
@@ -39,7 +38,7 @@ class AtCudaStart:
         """Carry the action out now if CUDA runs, else queue it."""
         if not self._torch.cuda_started:
             self._progress.pending(UNTIL)
-            self._torch.module.cuda._lazy_call(self._run)  # noqa: SLF001 - there is no public way without a start
+            self._torch.module.cuda._lazy_call(self._run)
         # Another thread may have started CUDA between the question and the queue: then nobody runs the queue again.
         if self._torch.cuda_started:
             self._run()
@@ -56,7 +55,7 @@ class AtCudaStart:
             self._closed = True
         try:
             note = self._action()
-        except Exception as error:  # noqa: BLE001 - raised here it would make CUDA unusable; it is reported instead
+        except Exception as error:
             self._progress.failed(error)
             return
         self.carried_out = True
