@@ -173,11 +173,12 @@ def _configure(policy: Policy | Mapping[str, object] | None, fields: Mapping[str
     with state.lock():
         process = state.current()
         environ = pipeline.base_environment()
-        decision = pipeline.decide(pipeline.collect(arguments, environ), environ)
+        declared = pipeline.collect(arguments, environ)
+        decision = pipeline.decide(declared, environ)
         if process.decision is not None and _unchanged(process.decision, decision):
             process.arguments = arguments
             return report()
-        late = pipeline.check(decision)
+        decision, late = pipeline.checked(decision, declared, environ)
         pipeline.warn(decision, late)
         process.arguments = arguments
         process.pid = os.getpid()
@@ -269,7 +270,7 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
         >>> gpumem.verify().ok
         True
     """
-    required = tuple(require)
+    required = (require,) if isinstance(require, str) else tuple(require)
     result = report()
     decision = state.current().decision
     known = {item.name: item for item in decision.frameworks} if decision else {}

@@ -9,15 +9,23 @@ from gpumem_core.devices.cuda_state import cuda_state
 from gpumem_core.model.device import Devices
 from gpumem_core.model.origin import Rank
 from gpumem_core.model.report import Report, Row
+from gpumem_core.resolve_policy import LIMIT
 from gpumem_core.verify_plan import problem_rows
 
 
 def build_report(decision: Decision, rows: list[Row]) -> Report:
     """Return the report with the given rows."""
     policy: dict[str, Mapping[str, object]] = {}
+    limits: dict[tuple[str | None, str | None], Rank] = {}
     for item in sorted(decision.declarations, key=lambda item: item.origin.rank):
-        if item.origin.rank != Rank.NATIVE:
-            policy.setdefault(item.key, {"value": _shown(item.value), "origin": str(item.origin)})
+        if item.origin.rank == Rank.NATIVE:
+            continue
+        if item.field in LIMIT:
+            # Cap and fraction are one setting: a stronger source has replaced both.
+            strongest = limits.setdefault((item.framework, item.device), item.origin.rank)
+            if item.origin.rank != strongest:
+                continue
+        policy.setdefault(item.key, {"value": _shown(item.value), "origin": str(item.origin)})
     known = decision.devices
     if known.source in {"nvml", "unknown"} and (cuda := cuda_state()).initialised:
         # The driver of this process runs by now: its own list is exact.

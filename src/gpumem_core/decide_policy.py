@@ -11,15 +11,16 @@ from typing import cast
 from gpumem_core import state
 from gpumem_core.devices.probe import known_devices, probe_devices
 from gpumem_core.divide_budget import BudgetDivider, impossible_bounds, taken_ahead
-from gpumem_core.errors import PluginError, PolicyError
+from gpumem_core.errors import LateInitialisationError, PluginError, PolicyError, UnsupportedPolicyError
 from gpumem_core.make_plans import with_missing
 from gpumem_core.model.declaration import UNLIMITED, Declaration, Declared, Value
 from gpumem_core.model.device import Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Framework, FrameworkState, NativeFault, NativeSetting
 from gpumem_core.model.framework_decision import FrameworkDecision
+from gpumem_core.model.late import LateStep
 from gpumem_core.model.origin import Origin, Rank
-from gpumem_core.model.plan import Plan, RuntimeCall
+from gpumem_core.model.plan import NotExpressed, Plan, RuntimeCall
 from gpumem_core.plugins.registry import PluginProblem, Registry
 from gpumem_core.resolve_policy import (
     ambiguous_device_keys,
@@ -67,7 +68,32 @@ def decide(declared: Declared, environ: Mapping[str, str]) -> Decision:
     Raises:
         PolicyError: for faults that only show when all sources are put together.
     """
-    return _Deciding(declared, environ).decision()
+    try:
+        return _Deciding(declared, environ).decision()
+    except PolicyError as error:
+        remaining = without_suggestions(declared, error)
+        if remaining is None:
+            raise
+    return decide(remaining, environ)
+
+
+def without_suggestions(
+    declared: Declared, error: PolicyError | UnsupportedPolicyError | LateInitialisationError
+) -> Declared | None:
+    """Leave out the suggestions that an error is about, with a note; None where it is about none.
+
+    What a library would like must not make the application fail.
+    """
+    if isinstance(error, PolicyError):
+        causes: Sequence[Fault | NotExpressed | LateStep] = error.faults
+    else:
+        causes = error.not_expressed if isinstance(error, UnsupportedPolicyError) else error.late
+    suggested = {cause.origin: cause for cause in causes if cause.origin.rank is Rank.SUGGESTION}
+    kept = tuple(item for item in declared.declarations if item.origin not in suggested)
+    if len(kept) == len(declared.declarations):
+        return None
+    notes = tuple(f"a suggestion is left out: {cause}" for cause in suggested.values())
+    return replace(declared, declarations=kept, notes=declared.notes + notes)
 
 
 class _Deciding:
@@ -91,8 +117,8 @@ class _Deciding:
             for plugin in self.registry.plugins.values()
             for name in (plugin.name, *plugin.framework.aliases)
         }
+        self.raise_for_named_problems(self.declared.declarations)
         declarations, faults = with_canonical_names(self.declared.declarations, aliases, self.registry.missing)
-        self.raise_for_named_problems(declarations)
         if faults:
             raise PolicyError(faults)
         states = self.states()
@@ -117,7 +143,7 @@ class _Deciding:
         )
 
     def raise_for_named_problems(self, declarations: Sequence[Declaration]) -> None:
-        named = {item.framework for item in declarations if item.framework}
+        named = {item.framework for item in declarations if item.origin.rank is not Rank.SUGGESTION}
         for problem in self.problems:
             if problem.name in named:
                 raise plugin_error(problem)
@@ -133,7 +159,8 @@ class _Deciding:
 
     def problem(self, problem: PluginProblem) -> None:
         if any(
-            item.framework == problem.name and item.origin.rank != Rank.NATIVE for item in self.declared.declarations
+            item.framework == problem.name and item.origin.rank not in (Rank.NATIVE, Rank.SUGGESTION)
+            for item in self.declared.declarations
         ):
             raise plugin_error(problem)
         self.problems.append(problem)
@@ -178,6 +205,8 @@ class _Deciding:
             if not key.isdigit() and (devices.ambiguous or not devices.complete or _without_uuids(devices)):
                 why = devices.ambiguous or devices.why or "which of the equal cards an ordinal means is uncertain"
                 problem = f"the card cannot be matched to an ordinal before CUDA runs: {why}"
+                if devices.source == "assumed":
+                    problem = "assumed devices have no UUIDs"
                 accepted = (
                     "CUDA_DEVICE_ORDER=PCI_BUS_ID or UUIDs in CUDA_VISIBLE_DEVICES, set before the start; "
                     "or ordinals as keys"
@@ -196,8 +225,7 @@ class _Deciding:
         budgets, missing = divider.divide(name)
         impossible = impossible_bounds(name, budgets)
         if impossible and is_installed(name):
-            origin = next(b.limit.origin for b in budgets.every() if b.limit)
-            raise PolicyError(tuple(Fault("limit", origin, text) for text in impossible))
+            raise PolicyError(impossible)
         try:
             plan = self.registry.plan(name, settings, budgets, found, self.environ)
         except PluginProblem as problem:

@@ -8,6 +8,7 @@ from typing import Final
 from gpumem_core.model.budget import Bound, Budget, Budgets, Limit, Preallocation
 from gpumem_core.model.declaration import UNLIMITED, Declaration
 from gpumem_core.model.device import Device, Devices
+from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import DEFAULT_ORIGIN, Origin
 from gpumem_core.model.plan import NotExpressed
 from gpumem_core.resolve_policy import LIMIT, decide, matches
@@ -53,7 +54,7 @@ class BudgetDivider:
         total = self.devices.total(device.ordinal) if device else None
         deciding = decide(self.declarations, LIMIT, framework, device)
         bounds = [bound for item in deciding if (bound := self._bound(framework, item, device, missing))]
-        headroom = self._headroom(framework, device)
+        headroom = self._headroom(framework, device, missing)
         if headroom and not (deciding and all(item.value is UNLIMITED for item in deciding)):
             bounds.append(headroom)
         named = device is not None and any(
@@ -85,13 +86,15 @@ class BudgetDivider:
             return Bound("cap", share, 0, str(item.value), item.origin)
         free = self._free(device)
         if free is None:
-            reason = (
-                f"how much is free is unknown ({self.devices.why or 'NVML does not tell it'}); write an amount instead"
-            )
-            ordinal = device.ordinal if device else None
-            missing.append(NotExpressed(framework, "limit", reason, item.origin, ordinal, f"cap={item.value}"))
+            missing.append(self._free_unknown(framework, item, device))
             return None
         return Bound("cap", 0.0, int(share * free), f"{item.value} ({int(share * free)} bytes)", item.origin)
+
+    def _free_unknown(self, framework: str, item: Declaration, device: Device | None) -> NotExpressed:
+        why = self.devices.why or "NVML does not tell it"
+        reason = f"how much is free is unknown ({why}); write an amount instead"
+        ordinal = device.ordinal if device else None
+        return NotExpressed(framework, "limit", reason, item.origin, ordinal, f"{item.field}={item.value}")
 
     def _free(self, device: Device | None) -> int | None:
         if device is None:
@@ -107,7 +110,7 @@ class BudgetDivider:
         strongest = min(decided, key=lambda item: item.origin.rank)
         return (strongest.value, strongest.origin) if isinstance(strongest.value, int) else (1, DEFAULT_ORIGIN)
 
-    def _headroom(self, framework: str, device: Device | None) -> Bound | None:
+    def _headroom(self, framework: str, device: Device | None, missing: list[NotExpressed]) -> Bound | None:
         """Return total / n - headroom where a card is shared or a headroom is set."""
         processes, origin = self._processes()
         decided = decide(self.declarations, ("headroom",), framework, device)
@@ -115,11 +118,18 @@ class BudgetDivider:
             return None
         size = decided[0].value if decided else Size(bytes=DEFAULT_HEADROOM)
         assert isinstance(size, Size)
-        share = 1 / processes - (size.percent or 0.0) / 100
+        left_free = (size.percent or 0.0) / 100
+        amount = size.bytes or 0
+        if size.of == "free":
+            free = self._free(device)
+            if free is None:
+                missing.append(self._free_unknown(framework, decided[0], device))
+                return None
+            left_free, amount = 0.0, int(left_free * free)
         return Bound(
             "headroom",
-            share,
-            -(size.bytes or 0),
+            1 / processes - left_free,
+            -amount,
             f"{size}" + (f" with {processes} processes" if processes > 1 else ""),
             decided[0].origin if decided else origin,
         )
@@ -147,21 +157,25 @@ class BudgetDivider:
         return Preallocation(amount, decided[0].origin)
 
 
-def impossible_bounds(framework: str, budgets: Budgets) -> tuple[str, ...]:
-    """Return a sentence for each device on which nothing is left for a framework."""
-    sentences = []
+def impossible_bounds(framework: str, budgets: Budgets) -> tuple[Fault, ...]:
+    """Return a fault for each device on which nothing is left for a framework."""
+    faults = []
     for budget in budgets.every():
         limit = budget.limit_bytes
         if limit is not None and limit < MIB:
             assert budget.limit is not None
             device = "" if budget.ordinal is None else f" on device {budget.ordinal}"
-            sentences.append(f"{framework}{device}: {budget.limit.asked} leaves {max(limit, 0)} bytes, less than 1 MiB")
-    return tuple(sentences)
+            bound = budget.limit.decisive(budget.total)
+            problem = f"{framework}{device}: {bound.field}={bound.asked} leaves {max(limit, 0)} bytes, less than 1 MiB"
+            if bound.field == "headroom" and bound.share < 1 and budget.total is not None:
+                problem += f"; at most {largest_share(budget.total, -bound.amount)} processes fit with this headroom"
+            faults.append(Fault(bound.field, bound.origin, problem))
+    return tuple(faults)
 
 
 def largest_share(total: int, headroom: int) -> int:
-    """Return how many processes fit on a device when each needs more than `headroom` bytes."""
-    return max(1, (total - 1) // (headroom + MIB))
+    """Return how many processes fit on a device when each needs `headroom` bytes and 1 MiB for its limit."""
+    return total // (headroom + MIB)
 
 
 def taken_ahead(budgets: Mapping[str, Budgets]) -> tuple[str, ...]:

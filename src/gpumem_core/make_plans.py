@@ -24,7 +24,7 @@ from gpumem_core.model.plan import (
     Step,
 )
 from gpumem_core.model.settings import FrameworkSettings
-from gpumem_core.sizes import human
+from gpumem_core.sizes import exact, human
 
 _ROUNDING: Final = 0.002
 """A limit that is smaller by no more than this is the asked one, rounded down to what the framework can keep."""
@@ -68,7 +68,11 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 def already_so(step: Step, plan: Plan, observations: Sequence[Observation]) -> bool:
     """Return whether everything a step sets is in force already. Unknown is never already so."""
-    expectations = [e for e in plan.expectations if e.field in step.fields and step.device in (None, e.device)]
+    expectations = [
+        e
+        for e in plan.expectations
+        if step.device in (None, e.device) and any(s is step for _position, s in plan.deciding(e.field, e.device))
+    ]
     if not expectations or {e.field for e in expectations} != set(step.fields):
         return False
     for expectation in expectations:
@@ -153,7 +157,7 @@ def asked_text(settings: FrameworkSettings, budgets: Budgets, field: str, device
         return " / ".join(dict.fromkeys(texts)) or ("cap=none" if any(b.unlimited for b in chosen) else "")
     if field == "preallocate":
         amounts = [b.preallocate.amount for b in chosen if b.preallocate]
-        shown = [str(a).lower() if isinstance(a, bool) else str(a) for a in amounts]
+        shown = [str(a).lower() if isinstance(a, bool) else exact(a) for a in amounts]
         return " / ".join(f"preallocate={text}" for text in dict.fromkeys(shown))
     return ""
 

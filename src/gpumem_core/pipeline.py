@@ -14,7 +14,7 @@ from gpumem_core.applying.ledger import Ledger, without_plugin
 from gpumem_core.applying.schedule import closed
 from gpumem_core.applying.variables import VariableJournal
 from gpumem_core.build_report import build_report
-from gpumem_core.decide_policy import Decision, decide, is_installed
+from gpumem_core.decide_policy import Decision, decide, is_installed, without_suggestions
 from gpumem_core.declarations.arguments import read_suggestions
 from gpumem_core.declarations.environment import read_environment
 from gpumem_core.declarations.files import read_files
@@ -28,12 +28,15 @@ from gpumem_core.make_plans import (
     not_held,
 )
 from gpumem_core.model.declaration import Declared
+from gpumem_core.model.device import Device
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Answer
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.outcome import Outcome
 from gpumem_core.model.report import Report, Row
+from gpumem_core.resolve_policy import LIMIT
+from gpumem_core.resolve_policy import decide as decide_fields
 from gpumem_core.sizes import MIB, Size
 from gpumem_core.verify_plan import rows_of
 
@@ -42,6 +45,7 @@ __all__ = [
     "base_environment",
     "carry_out",
     "check",
+    "checked",
     "collect",
     "decide",
     "explain_declared",
@@ -112,6 +116,23 @@ def check(decision: Decision) -> dict[str, tuple[int, ...]]:
     return {name: positions for name, positions in late.items() if positions}
 
 
+def checked(
+    decision: Decision, declared: Declared, environ: Mapping[str, str]
+) -> tuple[Decision, dict[str, tuple[int, ...]]]:
+    """Check a decision; where only suggestions are in the way, decide anew without them.
+
+    Raises:
+        PolicyConflictError: and the other errors of `check`.
+    """
+    try:
+        return decision, check(decision)
+    except (UnsupportedPolicyError, LateInitialisationError) as error:
+        remaining = without_suggestions(declared, error)
+        if remaining is None:
+            raise
+    return checked(decide(remaining, environ), remaining, environ)
+
+
 def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
     """Give the warnings that belong to a decision; they come before the first change."""
     for code, text in decision.warnings:
@@ -126,14 +147,14 @@ def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
                 announce("GM201", str(late_step(item, position)), decision.ignored)
         if item.installed:
             _warn_overruled(decision, item)
-            for step in item.plan.steps:
+            for step in item.plan.steps if item.settings.on_late.value != "ignore" else ():
                 if closed(step, item.state) is Answer.UNKNOWN:
                     text = (
                         f"{item.name}: whether {step.action} ({step.because}) is in time is unknown "
                         f"({item.state.evidence})"
                     )
                     announce("GM201", text, decision.ignored)
-    for name, distribution in decision.registry.missing.items():
+    for name, distribution in decision.registry.missing.items() if decision.declared else ():
         if fully_imported(name):
             announce("GM204", without_plugin(name, distribution), decision.ignored)
 
@@ -142,13 +163,10 @@ def _warn_overruled(decision: Decision, item: FrameworkDecision) -> None:
     """Tell that a setting the user made in the framework's own way is beaten by a stronger source."""
     native = [d for d in decision.declarations if d.framework == item.name and d.origin.rank == Rank.NATIVE]
     for declaration in native:
-        pair = {"cap", "fraction"} if declaration.field in {"cap", "fraction"} else {declaration.field}
-        stronger = [
-            d
-            for d in decision.declarations
-            if d.field in pair and d.origin.rank < Rank.NATIVE and d.framework in (None, item.name)
-        ]
-        if stronger and all(d.value != declaration.value for d in stronger):
+        fields = LIMIT if declaration.field in LIMIT else (declaration.field,)
+        device = None if declaration.device is None else Device(int(declaration.device))
+        stronger = decide_fields(decision.declarations, fields, item.name, device)
+        if stronger[0].origin.rank < Rank.NATIVE and all(d.value != declaration.value for d in stronger):
             text = (
                 f"{item.name}: {declaration.field}={declaration.value} ({declaration.origin}) is overruled by "
                 f"{stronger[0].field}={stronger[0].value} ({stronger[0].origin})"
@@ -170,7 +188,7 @@ def carry_out(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
         for position in late.get(item.name, ()):
             ledger.record(item.name, position, Outcome("late", "it came too late and was left out"))
     apply_decision(decision.frameworks, ledger)
-    for name, distribution in decision.registry.missing.items():
+    for name, distribution in decision.registry.missing.items() if decision.declared else ():
         if not fully_imported(name):
             ledger.tell_when_imported(name, distribution)
 
@@ -211,9 +229,9 @@ def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
     decision = decide(collect(arguments, environ), environ)
     rows: list[Row] = []
     for item in decision.frameworks:
-        late = [str(item.plan.steps[position].action) for position in late_positions(item)]
+        late = {str(item.plan.steps[position].action) for position in late_positions(item)}
         for row in rows_of(item, decision.registry, None, item.state):
-            is_late = row.state == "planned" and any(text in (row.set or "") for text in late)
+            is_late = row.state == "planned" and not late.isdisjoint((row.set or "").split("; "))
             why = f"it would come too late: {item.state.evidence}"
             rows.append(replace(row, state="late", why=why) if is_late else row)
     return build_report(decision, rows)

@@ -71,9 +71,15 @@ def with_canonical_names(
     """
     renamed: list[Declaration] = []
     faults: dict[str, Fault] = {}
+    written: dict[tuple[object, ...], str] = {}
     for item in declarations:
         if item.framework is None or item.framework in aliases:
             canonical = aliases[item.framework] if item.framework else None
+            place = (item.origin.rank, canonical, item.device, item.field, item.option)
+            first = written.setdefault(place, item.framework or "")
+            if item.framework and first != item.framework and item.origin.rank is not Rank.SUGGESTION:
+                problem = f"means the same as frameworks.{first}"
+                faults[item.key] = Fault(item.key, item.origin, problem)
             renamed.append(Declaration(item.field, item.value, item.origin, canonical, item.device, item.option))
         elif item.framework in installable:
             problem = f"its plugin is not installed; install it with: pip install {installable[item.framework]}"
@@ -95,7 +101,10 @@ def settle(declarations: Sequence[Declaration], framework: str) -> FrameworkSett
     on_unsupported = _one(declarations, "on_unsupported", framework)
     return FrameworkSettings(
         framework,
-        named=any(item.framework == framework and item.origin.rank != Rank.NATIVE for item in declarations),
+        named=any(
+            item.framework == framework and item.origin.rank not in (Rank.NATIVE, Rank.SUGGESTION)
+            for item in declarations
+        ),
         allocator=cast("Resolved[Allocator] | None", allocator),
         visible=cast("Resolved[Visible] | None", visible),
         options=_options(declarations, framework),

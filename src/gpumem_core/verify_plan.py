@@ -69,11 +69,7 @@ class _Rows:
 
     def row(self, field: str, device: int | None) -> Row:
         refused = [i for i in self.plan.not_expressed if i.field == field and i.device in (None, device)]
-        steps = [
-            (position, step)
-            for position, step in enumerate(self.plan.steps)
-            if field in step.fields and (device is None or step.device in (None, device))
-        ]
+        steps = self.plan.deciding(field, device)
         expected = next((e for e in self.plan.expectations if (e.field, e.device) == (field, device)), None)
         seen = next((o for o in self.observations if (o.field, o.device) == (field, device)), None)
         state, why = self.verdict(refused, steps, expected, seen)

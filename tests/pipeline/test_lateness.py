@@ -20,9 +20,8 @@ def test_one_error_lists_every_late_setting_and_nothing_is_changed(numbat, quokk
     assert environ() == before
     assert started.device_limits == {}
     assert not gpumem.is_configured()
-    assert [step.fields for step in caught.value.late] == [("limit",), ("preallocate",), ("allocator",), ("limit",)] or {
-        (step.framework, step.fields[0]) for step in caught.value.late
-    } == {("numbat", "limit"), ("numbat", "preallocate"), ("quokka", "limit")}
+    late = [(step.framework, *step.fields) for step in caught.value.late]
+    assert late == [("numbat", "limit"), ("numbat", "preallocate"), ("quokka", "limit")]
 
 
 def test_the_message_says_what_where_from_what_is_in_force_and_what_to_do(numbat, started):
@@ -132,7 +131,7 @@ def test_deadlines_differ_by_setting(numbat):
         gpumem.configure(cap="8GiB", allocator="managed")
     (step,) = caught.value.late
     assert step.fields == ("allocator",)
-    assert "before numbat is imported" in str(step)
+    assert "before numbat is imported" in str(caught.value)
 
 
 def test_a_module_that_initialises_counts_as_not_imported(numbat, monkeypatch):

@@ -11,18 +11,31 @@ from gpumem_core.applying.schedule import closed
 from gpumem_core.model.framework import Answer
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.outcome import Outcome
-from gpumem_core.model.plan import RemoveVariable, RuntimeCall, SetVariable, Step
+from gpumem_core.model.plan import Plan, RemoveVariable, RuntimeCall, SetVariable, Step
 from gpumem_core.plugins.registry import PluginProblem
 
 
 def apply_decision(frameworks: Sequence[FrameworkDecision], ledger: Ledger) -> None:
     """Carry out the plans of all installed frameworks. A plugin that fails loses its own changes only."""
-    for decision in frameworks:
-        if decision.installed:
-            _apply(decision, ledger)
+    installed = [decision for decision in frameworks if decision.installed]
+    problems: list[PluginProblem] = []
+    for decision in installed:
+        problem = _apply(decision, ledger)
+        if problem is not None:
+            problems.append(problem)
+            others = {name for other in installed if other is not decision for name in _variables(other.plan)}
+            ledger.withdraw(decision.name, frozenset(_variables(decision.plan) - others))
+    # Last, because a warning may be turned into an error: that must not keep the other plans from being applied.
+    for problem in problems:
+        announce("GM203", f"{problem}; its other changes were taken back", ledger.ignored)
 
 
-def _apply(decision: FrameworkDecision, ledger: Ledger) -> None:
+def _variables(plan: Plan) -> set[str]:
+    return {step.action.name for step in plan.steps if not isinstance(step.action, RuntimeCall)}
+
+
+def _apply(decision: FrameworkDecision, ledger: Ledger) -> PluginProblem | None:
+    """Carry out one plan; return the problem where the plugin failed."""
     name = decision.name
     calls: list[tuple[int, Step]] = []
     for position, step in enumerate(decision.plan.steps):
@@ -43,22 +56,18 @@ def _apply(decision: FrameworkDecision, ledger: Ledger) -> None:
         else:
             calls.append((position, step))
     if not calls:
-        return
+        return None
     module = fully_imported(name)
     if module is None:
         ledger.wait_for_import(name, calls)
-        return
+        return None
     for index, (position, step) in enumerate(calls):
         try:
             ledger.call(name, position, step, module)
         except PluginProblem as problem:
-            written = frozenset(
-                item.action.name for item in decision.plan.steps if not isinstance(item.action, RuntimeCall)
-            )
-            ledger.withdraw(name, written)
             for other, _step in enumerate(decision.plan.steps):
                 ledger.record(name, other, Outcome("undone", f"because another step failed: {problem}"))
             for later, _step in calls[index:]:
                 ledger.record(name, later, Outcome("failed", str(problem)))
-            announce("GM203", f"{problem}; its other changes were taken back", ledger.ignored)
-            return
+            return problem
+    return None

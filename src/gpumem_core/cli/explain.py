@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gpumem_core.cli.policy_flags import FlagError, add_policy_flags, policy_table
+from gpumem_core.cli.policy_flags import FlagError, add_policy_flags, declared_flags
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,11 +29,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Print the dry run."""
     from gpumem_core import pipeline
-    from gpumem_core.model.origin import Origin, Rank
-    from gpumem_core.model.read_table import read_table
 
     try:
-        table = policy_table(options)
+        declared = declared_flags(options)
     except FlagError as error:
         sys.stderr.write(f"gpumem: {error}\n")
         return 2
@@ -45,10 +43,6 @@ def run(options: argparse.Namespace) -> int:
     ):
         if value:
             environ[variable] = value
-    # A flag is what a person types to launch: as strong as a variable, and stronger than the variables around it.
-    declared = read_table(
-        table, lambda path: Origin(Rank.ENVIRONMENT, f"command line --{'.'.join(path).replace('_', '-')}")
-    )
     report = pipeline.explain_declared(declared, environ)
     sys.stdout.write((report.to_json() if options.json else str(report)) + "\n")
     return 0

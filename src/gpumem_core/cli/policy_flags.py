@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fields import FIELD_SPECS
+from gpumem_core.model.origin import Origin, Rank
+from gpumem_core.model.read_table import read_table
 
 
 def add_policy_flags(parser: argparse.ArgumentParser) -> None:
@@ -51,5 +54,23 @@ def policy_table(options: argparse.Namespace) -> dict[str, object]:
                 message = f"-o {text}: {part} has a value of its own already"
                 raise FlagError(message)
             here = inner
-        here[path[-1].replace("-", "_") if len(path) == 1 else path[-1]] = value
+        last = path[-1].replace("-", "_") if len(path) == 1 else path[-1]
+        if isinstance(here.get(last), dict):
+            message = f"-o {text}: {last} is given more keys already"
+            raise FlagError(message)
+        here[last] = value
     return table
+
+
+def declared_flags(options: argparse.Namespace) -> Declared:
+    """Return what the flags declare; keys may be written with hyphens, as in files.
+
+    Raises:
+        FlagError: when the flags make no table.
+    """
+    return read_table(policy_table(options), _place, kebab=True)
+
+
+def _place(path: tuple[str, ...]) -> Origin:
+    # A flag is what a person types to launch: as strong as a variable, and stronger than the variables around it.
+    return Origin(Rank.ENVIRONMENT, f"command line --{'.'.join(path).replace('_', '-')}")

@@ -195,3 +195,14 @@ class Plan:
     expectations: tuple[Expectation, ...] = ()
     not_expressed: tuple[NotExpressed, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def deciding(self, field: str, device: int | None) -> tuple[tuple[int, Step], ...]:
+        """Return the steps that decide a field on a device, with their positions.
+
+        A step for that very device decides there, not the one for all devices.
+        """
+        all_steps = tuple((position, step) for position, step in enumerate(self.steps) if field in step.fields)
+        own = tuple((position, step) for position, step in all_steps if step.device == device)
+        if own:
+            return own
+        return tuple((position, step) for position, step in all_steps if device is None or step.device is None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
+from typing import TypeVar, cast
 
 import pluggy
 
@@ -39,6 +39,9 @@ class PluginProblem(Exception):
     def __str__(self) -> str:
         """Return the problem as one sentence."""
         return f"the plugin {self.name} ({self.distribution}) failed in {self.hook}: {self.error}"
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,9 @@ class Registry:
         """Try once without the site plugins; if that goes well, the fault is theirs."""
         others = [plugin for plugin in self._manager.get_plugins() if plugin is not implementation]
         try:
-            self._manager.subset_hook_caller(hook, remove_plugins=others)(**arguments)
+            answer = self._manager.subset_hook_caller(hook, remove_plugins=others)(**arguments)
+            if hook == "gpumem_apply" and callable(answer):
+                answer()  # the call counts as failed: it must not stay in force
         except Exception:  # noqa: BLE001 - it fails on its own as well: the plugin is to blame
             return None
         names = ", ".join(str(self._manager.get_name(wrapper)) for wrapper in self._wrappers)
@@ -144,14 +149,23 @@ class Registry:
         plugin = self.plugins[name]
         return self._call(plugin.implementation, hook, name, plugin.distribution, **arguments)
 
+    def _answer(self, name: str, hook: str, kind: type[T], **arguments: object) -> T:
+        """Return what a hook answers; an answer of another kind is a fault of the plugin."""
+        answer = self._ask(name, hook, **arguments)
+        if not isinstance(answer, kind):
+            said = f"it returned {answer!r}, not a {kind.__name__}"
+            raise PluginProblem(name, self.plugins[name].distribution, hook, said)
+        return answer
+
     def native(self, name: str, environ: Mapping[str, str], versions: Mapping[str, str]) -> NativeReading:
         """Call `gpumem_native`."""
-        reading = self._ask(name, "gpumem_native", environ=environ, versions=versions)
-        return cast("NativeReading", reading) if reading is not None else NativeReading()
+        if not hasattr(self.plugins[name].implementation, "gpumem_native"):  # a framework without variables
+            return NativeReading()
+        return self._answer(name, "gpumem_native", NativeReading, environ=environ, versions=versions)
 
     def state(self, name: str, environ: Mapping[str, str]) -> FrameworkState:
         """Call `gpumem_state`."""
-        return cast("FrameworkState", self._ask(name, "gpumem_state", environ=environ))
+        return self._answer(name, "gpumem_state", FrameworkState, environ=environ)
 
     def plan(
         self,
@@ -162,9 +176,12 @@ class Registry:
         environ: Mapping[str, str],
     ) -> Plan:
         """Call `gpumem_plan`."""
-        return cast(
-            "Plan", self._ask(name, "gpumem_plan", settings=settings, budgets=budgets, state=state, environ=environ)
-        )
+        arguments = {"settings": settings, "budgets": budgets, "state": state, "environ": environ}
+        plan = self._answer(name, "gpumem_plan", Plan, **arguments)
+        if plan.framework != name:
+            said = f"it returned a plan for {plan.framework!r}"
+            raise PluginProblem(name, self.plugins[name].distribution, "gpumem_plan", said)
+        return plan
 
     def apply(self, name: str, call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo | None:
         """Call `gpumem_apply`."""
@@ -172,8 +189,14 @@ class Registry:
 
     def observe(self, name: str, module: ModuleType) -> tuple[Observation, ...]:
         """Call `gpumem_observe`."""
-        observations = self._ask(name, "gpumem_observe", module=module)
-        return cast("tuple[Observation, ...]", observations) if observations is not None else ()
+        if not hasattr(self.plugins[name].implementation, "gpumem_observe"):  # a framework that reports nothing
+            return ()
+        observations = self._answer(name, "gpumem_observe", tuple, module=module)
+        wrong = [item for item in observations if not isinstance(item, Observation)]
+        if wrong:
+            said = f"it returned {wrong[0]!r} among its observations"
+            raise PluginProblem(name, self.plugins[name].distribution, "gpumem_observe", said)
+        return observations
 
 
 def _text(error: BaseException) -> str:

@@ -31,6 +31,7 @@ from gpumem_cupy.rule import Rule, rule_for
 from gpumem_cupy.runtime import OWN_WAY, SET_LIMIT
 
 _DECLARED_NONE = Origin(Rank.DEFAULT, "a declared limit of none")
+_AHEAD = "what is taken ahead on a device is reused by the stream that was current at its first allocation"
 _GROWS = "CuPy's pool takes memory on request only"
 
 
@@ -87,7 +88,7 @@ class _Limits:
             else:
                 for budget in self.budgets.every():
                     self.device(budget.ordinal, budget)
-        notes = (self.budgets.ambiguous,) if self.budgets.ambiguous and self.needs_total() else ()
+        notes = (_AHEAD,) if any(rule.takes_ahead for rule in self.rules()) else ()
         return Plan(NAME, tuple(self.steps), tuple(self.expectations), tuple(self.not_expressed), notes)
 
     def rule(self, budget: Budget) -> Rule:
@@ -145,7 +146,8 @@ class _Limits:
     def by_variable(self) -> bool:
         """Whether the variable alone does it until CuPy's first use of its pool."""
         # The asynchronous pool needs whole blocks of the driver; a share is refined with the driver's own total.
-        return self.bytes_for_all() is not None and self.word != "async" and not self.needs_total()
+        said = self.bytes_for_all() is not None or all(b.unlimited for b in self.budgets.every())
+        return said and self.word != "async" and not self.needs_total()
 
     def device(self, ordinal: int | None, budget: Budget) -> None:
         """Plan for one device; None for all of them, or for all the others."""
@@ -161,6 +163,7 @@ class _Limits:
             self.ahead(ordinal, budget, rule, fields)
         if not fields and budget.unlimited and (self.state.imported is Answer.YES or self.some_limited()):
             fields.append("limit")
+            self.expectations.append(Expectation("limit", ordinal, 0, unit="bytes"))
         if not fields:
             return
         origins = [item.origin for item in (budget.limit, budget.preallocate) if item is not None]
@@ -193,7 +196,7 @@ class _Limits:
             self.expectations.append(Expectation("preallocate", ordinal, expected, Comparison.LIMIT, unit="bytes"))
 
     def step(self, ordinal: int | None, rule: Rule, fields: tuple[str, ...], because: Origin) -> Step:
-        does_nothing = not rule.sets_limit and not rule.takes_ahead
+        does_nothing = not rule.sets_limit and not rule.takes_ahead and rule.kept_share is None
         by_variable = self.by_variable() and not rule.takes_ahead
         if does_nothing:
             own = "the limit that is set already" if "limit" in fields else _GROWS
@@ -205,7 +208,7 @@ class _Limits:
                 "by_variable": self.by_variable(),
                 "otherwise": _users_bytes(self.environ),
             }
-            action = RuntimeCall(SET_LIMIT, arguments, _text(rule, fields))
+            action = RuntimeCall(SET_LIMIT, arguments, _text(rule, fields, by_variable=by_variable))
         at_import = does_nothing or by_variable or self.state.started is Answer.YES
         return Step(
             action=action,
@@ -216,7 +219,6 @@ class _Limits:
             scope=Scope.ALLOCATOR if ordinal is None else Scope.DEVICE,
             strength=Strength.SOFT if self.word == "async" else Strength.HARD,
             device=ordinal,
-            note=_note(rule),
         )
 
 
@@ -231,14 +233,14 @@ def _users_bytes(environ: Mapping[str, str]) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _text(rule: Rule, fields: tuple[str, ...]) -> str:
+def _text(rule: Rule, fields: tuple[str, ...], *, by_variable: bool) -> str:
     parts = []
     if "limit" in fields and rule.sets_limit:
-        parts.append(f"set_limit(size={_size(rule)})")
+        parts.append(f"set_limit(size={_size(rule)}){' on pools in use' if by_variable else ''}")
     if rule.takes_ahead:
         amount = "the limit" if rule.preallocate is True else human(int(rule.preallocate or 0))
         parts.append(f"an allocation of {amount} at the first touch")
-    return ", ".join(parts)
+    return ", ".join(parts) or "the limit that is set already"
 
 
 def _size(rule: Rule) -> str:
@@ -252,9 +254,3 @@ def _size(rule: Rule) -> str:
     ]
     text = terms[0] if len(terms) == 1 else f"min({', '.join(terms)})"
     return text if rule.at_most is None else f"{text}, at most {rule.at_most}"
-
-
-def _note(rule: Rule) -> str:
-    if not rule.takes_ahead:
-        return ""
-    return "the memory taken ahead is reused by the stream that is current at the first touch"

@@ -7,11 +7,12 @@ from types import ModuleType
 from typing import Any
 
 from gpumem.plugin import CudaState, Observation, cuda_state
-from gpumem_cupy.first_touch import FirstTouch
+from gpumem_cupy.first_touch import FirstTouch, finite
 from gpumem_cupy.installed import installed
 from gpumem_cupy.pools import built_pools, is_async_pool, is_cupy, is_memory_pool, name_of, owner, word_of
 
 _READ = "get_limit() of CuPy's pool"
+_READ_OTHER = "get_limit() of the pool that was set with cupy.cuda.set_allocator(),"
 _NOT_USED = "CuPy has not used its memory pool yet"
 _ON_REQUEST = "CuPy's pool takes memory on request only"
 
@@ -55,7 +56,7 @@ def _limits(
     own = owner(allocator)
     pool = pool_in_use(module)
     if pool is None and not isinstance(own, FirstTouch):
-        return _bypassed(allocator, cuda)
+        return _bypassed(module, allocator, cuda)
     if pool is None or not cuda.initialised:
         return tuple(_waiting(device.ordinal) for device in cuda.devices)
     pools = built_pools(module, pool)
@@ -63,35 +64,41 @@ def _limits(
         return _of_current_device(module, pool, cuda)
     totals = {device.ordinal: device.total for device in cuda.devices}
     ordinals = sorted({*pools, *totals})
-    return tuple(_limit(ordinal, totals.get(ordinal), pools, touch) for ordinal in ordinals)
+    known = touch if touch is not None and touch.pool is pool else None
+    read = _READ if known or pool is module.get_default_memory_pool() else f"{_READ_OTHER} {name_of(pool.malloc)}"
+    return tuple(_limit(ordinal, totals.get(ordinal), pools, known, read) for ordinal in ordinals)
 
 
-def _bypassed(allocator: object, cuda: CudaState) -> tuple[Observation, ...]:
+def _bypassed(module: ModuleType, allocator: object, cuda: CudaState) -> tuple[Observation, ...]:
     """Say that no limit of CuPy's is in force: 0, as CuPy's pool says it."""
-    source = f"cupy.cuda.get_allocator() is {name_of(allocator)}, which has no limit of CuPy's"
+    switched_off = " (set_allocator(None))" if word_of(module, allocator) == "direct" else ""
+    source = f"{name_of(allocator)}{switched_off}, through which CuPy allocates now without a limit of its own,"
     ordinals: list[int | None] = [device.ordinal for device in cuda.devices]
-    return tuple(Observation("limit", ordinal, 0, source, why=source) for ordinal in (ordinals or [None]))
+    return tuple(Observation("limit", ordinal, 0, source) for ordinal in (ordinals or [None]))
 
 
 def _waiting(ordinal: int | None) -> Observation:
     return Observation("limit", ordinal, None, _READ, why=_NOT_USED)
 
 
-def _limit(ordinal: int, total: int | None, pools: Mapping[int, Any], touch: FirstTouch | None) -> Observation:
+def _limit(
+    ordinal: int, total: int | None, pools: Mapping[int, Any], touch: FirstTouch | None, read: str
+) -> Observation:
     pool = pools.get(ordinal)
     if pool is None:
         return _waiting(ordinal)
     held = int(pool.total_bytes())
     rule = touch.rule(ordinal) if touch else None
     if touch and rule and rule.sets_limit and touch.waits(ordinal) and ordinal not in touch.limits:
-        why = f"CuPy has not allocated on device {ordinal} since; the limit is set then"
+        why = f"CuPy has not allocated on device {ordinal} yet; the limit is set then"
         return Observation("limit", ordinal, None, _READ, why=why, held=held)
-    limit: int | float = int(pool.get_limit())
-    source = f"{_READ} on device {ordinal}"
+    limit: int | float = finite(int(pool.get_limit()))
+    source = f"{read} on device {ordinal}"
     if rule and rule.share is not None and total:
         # The plan was made without knowing the total, so it expects a share.
         limit, source = limit / total, f"{source}, of its total"
-    return Observation("limit", ordinal, limit, source, held=held)
+    # Nothing can be above "no limit", which is 0 here.
+    return Observation("limit", ordinal, limit, source, held=held if limit else None)
 
 
 def _of_current_device(module: ModuleType, pool: Any, cuda: CudaState) -> tuple[Observation, ...]:
@@ -102,7 +109,7 @@ def _of_current_device(module: ModuleType, pool: Any, cuda: CudaState) -> tuple[
         if device.ordinal == current and current in cuda.contexts:
             source = f"{_READ} on device {current}"
             held = int(pool.total_bytes())
-            found.append(Observation("limit", current, int(pool.get_limit()), source, held=held))
+            found.append(Observation("limit", current, finite(int(pool.get_limit())), source, held=held))
         else:
             why = f"CuPy tells the limit of the current device only; ask with device {device.ordinal} current"
             found.append(Observation("limit", device.ordinal, None, _READ, why=why))

@@ -25,12 +25,15 @@ class Rule:
             the driver says of the total; None where it was not known.
         unlimited: True to take every limit away.
         preallocate: what is taken at the first touch: False or None for nothing, True for the whole limit, or bytes.
+        kept_share: the user's own limit as a share, which stays and is only read back; None without one, or where
+            its bytes were known when the plan was made.
     """
 
     bounds: tuple[tuple[float, int], ...] = ()
     at_most: int | None = None
     unlimited: bool = False
     preallocate: bool | int | None = None
+    kept_share: float | None = None
 
     @property
     def needs_total(self) -> bool:
@@ -42,7 +45,7 @@ class Rule:
         """The limit as a share of the total where no bytes of it were known when the plan was made, else None."""
         if self.at_most is None and self.bounds and all(share and not amount for share, amount in self.bounds):
             return min(share for share, _ in self.bounds)
-        return None
+        return self.kept_share
 
     @property
     def sets_limit(self) -> bool:
@@ -91,6 +94,7 @@ class Rule:
             "at_most": self.at_most,
             "unlimited": self.unlimited,
             "preallocate": self.preallocate,
+            "kept_share": self.kept_share,
         }
 
 
@@ -101,6 +105,7 @@ def rule_of(arguments: Mapping[str, Any]) -> Rule:
         at_most=arguments.get("at_most"),
         unlimited=bool(arguments.get("unlimited", False)),
         preallocate=arguments.get("preallocate"),
+        kept_share=arguments.get("kept_share"),
     )
 
 
@@ -113,9 +118,11 @@ def rule_for(budget: Budget, *, keeps_limit: bool, takes_ahead: bool) -> Rule:
         takes_ahead: whether the allocator can take memory ahead.
     """
     limit = None if keeps_limit else budget.limit
+    kept = budget.limit if keeps_limit and budget.limit_bytes is None else None
     return Rule(
         bounds=tuple((bound.share, bound.amount) for bound in limit.bounds) if limit else (),
         at_most=budget.limit_bytes if limit else None,
         unlimited=budget.unlimited and not keeps_limit,
         preallocate=budget.preallocate.amount if budget.preallocate and takes_ahead else None,
+        kept_share=kept.pure_share if kept else None,
     )

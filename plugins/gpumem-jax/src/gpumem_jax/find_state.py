@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from gpumem.plugin import Answer, FrameworkState, NativeSetting, cuda_state
-
-from gpumem_jax import builds, intentions
-from gpumem_jax.life import BRIDGE, Life, look
+from gpumem_jax import builds
+from gpumem_jax.life import BRIDGE, Life, look, lost
 from gpumem_jax.native import hidden_by
 from gpumem_jax.observe import observe_life
+from gpumem_jax.state import STATE
 from gpumem_jax.variables import PLATFORMS, WORDS, excludes_gpus, is_share
 
 
@@ -24,7 +24,7 @@ def find_state(environ: Mapping[str, str]) -> FrameworkState:
         environ: the environment without what gpumem wrote.
     """
     versions = builds.installed()
-    life = look()
+    life = None if _imported() is Answer.NO else look()
     details: dict[str, object] = {"driver_runs": cuda_state().initialised}
     if life is None:
         state = FrameworkState(versions, imported=_imported(), evidence=f"{BRIDGE} is not loaded", details=details)
@@ -44,10 +44,11 @@ def find_state(environ: Mapping[str, str]) -> FrameworkState:
 
 
 def _imported() -> Answer:
-    if "jax" not in sys.modules:
+    module = sys.modules.get("jax")
+    if module is None:
         return Answer.NO
     # It is being imported right now, or a file of the user has its name.
-    spec = getattr(sys.modules["jax"], "__spec__", None)
+    spec = getattr(module, "__spec__", None)
     return Answer.NO if getattr(spec, "_initializing", False) else Answer.UNKNOWN
 
 
@@ -70,7 +71,7 @@ def _evidence(life: Life) -> str:
 def _settings(life: Life) -> Iterator[NativeSetting]:
     """Yield what the user set through JAX's own configuration, apart from what gpumem set there."""
     source = "jax.config jax_pjrt_client_create_options"
-    ours = intentions.written()
+    ours = STATE.written
     theirs: dict[str, Any] = {
         name: value for name, value in life.overlay.items() if name not in ours or ours[name] != value
     }
@@ -104,17 +105,7 @@ def _why_not(life: Life | None, environ: Mapping[str, str], versions: Mapping[st
 
 
 def _hidden_by_gpumem(life: Life, environ: Mapping[str, str]) -> bool:
-    if intentions.written().get("jax_platforms") == life.platforms:
+    if STATE.written.get("jax_platforms") == life.platforms:
         return True
     # Imported after gpumem wrote the variable: without it, JAX would have other platforms.
     return os.environ.get(PLATFORMS) == life.platforms != environ.get(PLATFORMS)
-
-
-def lost(life: Life) -> str:
-    """Return the sentence on a JAX that started without a GPU."""
-    if not life.registered:
-        return (
-            f"JAX started without a GPU (clients: {', '.join(life.clients)}): its CUDA backend was not registered; "
-            'look for "Jax plugin configuration error" in the log'
-        )
-    return f"JAX started without a GPU (clients: {', '.join(life.clients)}): no client of {life.registered} was made"

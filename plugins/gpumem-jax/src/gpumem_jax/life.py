@@ -61,10 +61,9 @@ class Life:
 
 
 def bridge() -> Any:
-    """Return JAX's module that makes the clients; None while JAX is not imported to the end, or is no JAX."""
+    """Return JAX's module that makes the clients; None while JAX is not imported, or is no JAX."""
     found = sys.modules.get(BRIDGE)
-    jax = sys.modules.get("jax")
-    if found is None or not isinstance(jax, ModuleType) or getattr(jax.__spec__, "_initializing", False):
+    if found is None or not isinstance(sys.modules.get("jax"), ModuleType):
         return None
     return found if hasattr(found, "_backends") and hasattr(found, "_plugins_registered") else None
 
@@ -112,3 +111,13 @@ def _free_variable(function: Any, name: str) -> object:
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     cells = getattr(function, "__closure__", None) or ()
     return next((cell.cell_contents for free, cell in zip(names, cells, strict=False) if free == name), None)
+
+
+def lost(life: Life) -> str:
+    """Return the sentence on a JAX that started without a GPU."""
+    if not life.registered:
+        return (
+            f"JAX started without a GPU (clients: {', '.join(life.clients)}): its CUDA backend was not registered; "
+            'look for "Jax plugin configuration error" in the log'
+        )
+    return f"JAX started without a GPU (clients: {', '.join(life.clients)}): no client of {life.registered} was made"

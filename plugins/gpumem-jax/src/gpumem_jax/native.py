@@ -7,12 +7,10 @@ and 0.12.0.1).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gpumem.plugin import NativeFault, NativeReading, NativeSetting
-
 from gpumem_jax import builds, variables
 from gpumem_jax.variables import UserVariables, is_share
 
@@ -25,10 +23,10 @@ def read_variables(environ: Mapping[str, str], versions: Mapping[str, str]) -> N
     """Return what the variables decide and what is wrong with them. Pure."""
     user = variables.read(environ)
     faults = tuple(fault for check in _CHECKS for fault in check(environ, user, versions))
-    return NativeReading(tuple(_settings(environ, user)), faults)
+    return NativeReading(tuple(_settings(user)), faults)
 
 
-def _settings(environ: Mapping[str, str], user: UserVariables) -> Iterator[NativeSetting]:
+def _settings(user: UserVariables) -> Iterator[NativeSetting]:
     holds = user.word in variables.HOLDS_CAP
     fraction = user.fraction
     # With unified memory a fraction above 1 is a limit; a smaller one is none, and under cuda_async none is.
@@ -37,21 +35,19 @@ def _settings(environ: Mapping[str, str], user: UserVariables) -> Iterator[Nativ
         yield NativeSetting("fraction", fraction, f"environment {user.fraction_name}")
     if user.preallocate is not None:
         yield NativeSetting("preallocate", user.preallocate, f"environment {variables.PREALLOCATE}")
-    if user.create_options.get("allocator") in variables.WORDS:
+    if user.create_options.get("allocator", "") in variables.WORDS:
         yield NativeSetting("allocator", user.word, f"environment {variables.CREATE_OPTIONS}")
     elif user.unified and user.word == "managed":
         yield NativeSetting("allocator", "managed", f"environment {variables.UNIFIED}")
-    elif user.allocator in variables.WORDS:
+    elif user.allocator is not None and user.allocator in variables.WORDS:
         word = "default" if user.allocator == "default" else variables.WORDS[user.allocator]
         yield NativeSetting("allocator", word, f"environment {variables.ALLOCATOR}")
 
 
-def _fraction(
-    environ: Mapping[str, str], user: UserVariables, _versions: Mapping[str, str]
-) -> Iterator[NativeFault]:
+def _fraction(environ: Mapping[str, str], user: UserVariables, _versions: Mapping[str, str]) -> Iterator[NativeFault]:
     old, new = environ.get(variables.FRACTION, ""), environ.get(variables.NEW_FRACTION, "")
     if old and new:
-        problem = f"is set together with {variables.NEW_FRACTION}={new}, which JAX refuses even if they are equal: {_LOST}"
+        problem = f"is set together with {variables.NEW_FRACTION}={new}, and JAX refuses to have both: {_LOST}"
         yield NativeFault(variables.FRACTION, old, problem, fatal=True)
         return
     text, name = new or old, user.fraction_name
@@ -83,15 +79,11 @@ def _preallocate(
         yield NativeFault(variables.PREALLOCATE, text, problem)
 
 
-def _allocator(
-    environ: Mapping[str, str], user: UserVariables, versions: Mapping[str, str]
-) -> Iterator[NativeFault]:
+def _allocator(environ: Mapping[str, str], user: UserVariables, versions: Mapping[str, str]) -> Iterator[NativeFault]:
     if user.allocator is not None and user.allocator not in _known_words(versions):
         text = environ[variables.ALLOCATOR]
         accepted = ", ".join(_known_words(versions))
-        yield NativeFault(
-            variables.ALLOCATOR, text, f"is no allocator of this JAX ({accepted}): {_LOST}", fatal=True
-        )
+        yield NativeFault(variables.ALLOCATOR, text, f"is no allocator of this JAX ({accepted}): {_LOST}", fatal=True)
     elif user.allocator == "platform" and builds.backend_version(versions) in builds.PLATFORM_IS_BFC:
         problem = "is broken in JAX 0.10.1 and 0.10.2: the pool (BFC) is in force instead"
         yield NativeFault(variables.ALLOCATOR, environ[variables.ALLOCATOR], problem)
@@ -151,14 +143,10 @@ def _create_options(
         yield NativeFault(variables.CREATE_OPTIONS, text, problem, fatal=True)
 
 
-def _platforms(
-    environ: Mapping[str, str], _user: UserVariables, _versions: Mapping[str, str]
-) -> Iterator[NativeFault]:
+def _platforms(environ: Mapping[str, str], _user: UserVariables, _versions: Mapping[str, str]) -> Iterator[NativeFault]:
     text = environ.get(variables.PLATFORMS, "")
     if "gpu" in [name.strip() for name in text.split(",")]:
-        problem = (
-            "makes JAX fail at its start: gpu stands for cuda, rocm and oneapi, and each must start; write cuda"
-        )
+        problem = "makes JAX fail at its start: gpu stands for cuda, rocm and oneapi, and each must start; write cuda"
         yield NativeFault(variables.PLATFORMS, text, problem, fatal=True)
     if environ.get(variables.NEVER_READ):
         problem = 'is read by no version of JAX; use jax.config.update("jax_cuda_visible_devices", "0,2") or visible'
@@ -185,11 +173,3 @@ def hidden_by(environ: Mapping[str, str]) -> str:
     """
     text = environ.get(variables.PLATFORMS)
     return f"{variables.PLATFORMS}={text} leaves no GPU to JAX" if variables.excludes_gpus(text) else ""
-
-
-def written_by_gpumem(environ: Mapping[str, str]) -> bool:
-    """Return whether the list of platforms in this process, unlike that in `environ`, keeps JAX from every GPU.
-
-    `environ` is the environment without what gpumem wrote, so that one of gpumem is meant.
-    """
-    return variables.excludes_gpus(os.environ.get(variables.PLATFORMS)) and not hidden_by(environ)

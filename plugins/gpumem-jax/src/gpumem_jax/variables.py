@@ -110,7 +110,7 @@ def split_options(text: str) -> dict[str, str]:
         {'allocator': 'bfc'}
     """
     pairs = [entry.split(":") for entry in text.split(";") if entry]
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}  # noqa: PLR2004 - a name and a value
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def join_options(options: Mapping[str, str]) -> str:

@@ -172,7 +172,7 @@ def _accepts_list(value: str, release: Release | None) -> bool:
 
 
 def looks_like(key: Key, value: str) -> bool:
-    """Return whether a value reads as a person would read it; PyTorch takes ``64MB`` for 64 and ``-1`` for 2**64 - 1."""
+    """Return whether a value reads as a person would; PyTorch takes ``64MB`` for 64 and ``-1`` for 2**64 - 1."""
     if key.form in {"split", "segment", "threads", "positive", "whole"}:
         return value.isdigit()
     if key.form in {"open share", "share"}:

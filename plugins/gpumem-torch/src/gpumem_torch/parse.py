@@ -77,7 +77,7 @@ class Configuration:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """What is in force by key: the last one wins, but the first one for ``backend`` (`BackendStaticInitializer`)."""
+        """What is in force by key: the last one wins, of ``backend`` the first (`BackendStaticInitializer`)."""
         found = {entry.key: entry.value for entry in self.entries}
         return found | {entry.key: entry.value for entry in reversed(self.entries) if entry.key == "backend"}
 

@@ -85,7 +85,7 @@ def _takes(
             parts += _taken(budget, wanted, budgets, choice, situation)
     if left and situation.local_rank is None:
         where = (
-            "PyTorch does not tell which device it will use first, and memory is taken on devices that the policy names "
+            "PyTorch does not tell which device it will use first; memory is taken on devices that the policy names "
             "(devices.0.preallocate), on the only visible one, or on the launcher's local one"
         )
         parts += _refused(framework, where, left, everywhere=not chosen)

@@ -19,8 +19,8 @@ GRANULE: Final = 2 * MIB
 def room_below(limit: int, segment: int) -> int:
     """Return the bytes that stay free for tensors that cannot use the block, at least a large and a small segment.
 
-    Tensors below 1 MiB live in segments of 2 MiB of their own (`kSmallSize`, `kSmallBuffer`, c10/core/AllocatorConfig.h)
-    and cannot use the block; without room for them PyTorch would run out of memory while the block is nearly empty.
+    Tensors below 1 MiB live in segments of 2 MiB of their own (`kSmallSize`, `kSmallBuffer`, AllocatorConfig.h) and
+    cannot use the block; without room for them PyTorch would run out of memory while the block is nearly empty.
     """
     return max(segment + GRANULE, min(limit // 32, 256 * MIB))
 

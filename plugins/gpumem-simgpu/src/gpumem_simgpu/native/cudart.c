@@ -39,8 +39,7 @@ RT cudaSetDevice(int d) {
   INIT;
   CUcontext c;
   int rc = cuDevicePrimaryCtxRetain(&c, d);
-  if (rc) return err(rc);
-  cuDevicePrimaryCtxRelease(d);
+  if (rc) return err(rc); /* as the real runtime, it keeps the primary context active from now on */
   tls_dev = d;
   return err(cuCtxSetCurrent(c));
 }

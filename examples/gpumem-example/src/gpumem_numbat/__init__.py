@@ -1,0 +1,1 @@
+"""The gpumem plugin for numbat."""
