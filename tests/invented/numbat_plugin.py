@@ -118,8 +118,8 @@ class NumbatPlugin:
     @hookimpl
     def gpumem_state(self) -> FrameworkState:
         module = sys.modules.get("numbat")
-        if module is None:
-            return FrameworkState(evidence="numbat is not in sys.modules")
+        if module is None or getattr(module.__spec__, "_initializing", False):
+            return FrameworkState(evidence="numbat is not imported")
         started = getattr(module, "started", None)
         answer = {True: Answer.YES, False: Answer.NO}.get(started, Answer.UNKNOWN)
         return FrameworkState(

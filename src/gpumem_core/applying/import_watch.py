@@ -106,5 +106,7 @@ class _TellingLoader(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
+        name = module.__name__
         self._loader.exec_module(module)
-        self._told(module.__name__, module)
+        # A module may replace itself in sys.modules; the user gets what stands there.
+        self._told(name, sys.modules.get(name, module))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,7 @@ def upwards(start: Path) -> Iterator[Path]:
         except OSError:
             return
         yield folder
-        if any((folder / mark).exists() for mark in BOUNDARIES):
+        if any(os.path.lexists(folder / mark) for mark in BOUNDARIES):
             return
 
 
@@ -63,5 +64,5 @@ def candidates(start: Path) -> Iterator[Path]:
     for folder in upwards(start):
         for name in NAMES:
             path = folder / name
-            if path.is_file():
+            if os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises where a folder may not be entered
                 yield path

@@ -17,6 +17,7 @@ from gpumem_torch.build import imported_build
 from gpumem_torch.keys import comparable, known
 from gpumem_torch.parse import read
 from gpumem_torch.release import LIMITS_WITHOUT_CONTEXT, Release, is_before, release_of
+from gpumem_torch.remember_fractions import remembered
 
 MIB: Final = 1 << 20
 DEFAULT_SEGMENT: Final = 20 * MIB
@@ -122,6 +123,11 @@ class Torch:
         with self.module.cuda.device(device):
             yield
 
+    @property
+    def reads_limits(self) -> bool:
+        """Whether PyTorch has a call that reads a limit, which it has since 2.6."""
+        return self.has("_cuda_getMemoryFraction")
+
     def can_read_limit(self, device: int) -> bool:
         """Return whether a device's limit can be read without making a context there."""
         free = not is_before(self.release, LIMITS_WITHOUT_CONTEXT) and self.backend == "native"
@@ -131,11 +137,14 @@ class Torch:
         """Return the fraction in force on a device. Needs CUDA.
 
         Raises:
-            UnreadableError: before PyTorch 2.6, and where reading would make a context.
+            UnreadableError: before PyTorch 2.6 where gpumem has set none, and where reading would make a context.
         """
-        if not self.has("_cuda_getMemoryFraction"):
-            message = f"PyTorch {self.version} cannot tell its limit; 2.6 and later can"
-            raise UnreadableError(message)
+        if not self.reads_limits:
+            fraction = remembered(self.c).get(device)
+            if fraction is None:
+                message = f"PyTorch {self.version} cannot tell its limit; 2.6 and later can"
+                raise UnreadableError(message)
+            return fraction
         if not self.can_read_limit(device):
             message = f"PyTorch has not used device {device} yet, and asking would start it there"
             raise UnreadableError(message)

@@ -9,6 +9,7 @@ from gpumem.plugin import Progress, RuntimeCall, Undo, human
 from gpumem_torch.call_record import RECORD
 from gpumem_torch.fractions_of_total import chosen_fraction, fraction_for
 from gpumem_torch.imported import DEFAULT_SEGMENT, Torch, UnreadableError
+from gpumem_torch.remember_fractions import forget, remember
 from gpumem_torch.when_cuda_starts import AtCudaStart
 
 NAME = "limit_memory"
@@ -49,6 +50,8 @@ class LimitCall:
             RECORD.alone.add(self.device)
         if self.in_shares:
             RECORD.in_shares.add(self.device)
+        if not self.torch.reads_limits:
+            remember(self.torch.c)
         margin = self.margin()
         return "; ".join(self.set_on(device, margin) for device in devices)
 
@@ -83,6 +86,8 @@ class LimitCall:
             self.torch.set_fraction(device, fraction)
             RECORD.allowed.pop(device, None)
         self.before.clear()
+        if not self.torch.reads_limits:
+            forget(self.torch.c)
         if self.device is not None:
             RECORD.alone.discard(self.device)
         RECORD.in_shares.discard(self.device)

@@ -67,6 +67,8 @@ def _limits(torch: Torch) -> tuple[Observation, ...]:
 
 def _limit(torch: Torch, device: int) -> Observation:
     source = f"torch.cuda.get_per_process_memory_fraction({device})"
+    if not torch.reads_limits:
+        source = f"the last torch.cuda.set_per_process_memory_fraction(..., {device})"
     held = torch.held(device)
     if torch.backend == "native" and torch.caches is False:
         # 0 stands for "no limit" in observations.

@@ -55,7 +55,7 @@ class AtCudaStart:
             self._closed = True
         try:
             note = self._action()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised here it would make CUDA unusable; it is reported instead
             self._progress.failed(error)
             return
         self.carried_out = True
