@@ -108,7 +108,7 @@ def mapping() -> str:
         names = ", ".join(f"`{name}`" for name in (framework.name, *framework.aliases))
         parts.append(
             f"### {framework.title}\n\nIn policies {names}. Its limit counts {_unit(framework)}. "
-            f"Outside of every cap: {framework.outside_of_caps.rstrip('.')}.\n\n"
+            f"What no cap covers: {framework.outside_of_caps.rstrip('.')}.\n\n"
             + table(("field", "its own setting", "deadline", "strength", "scope", "note"), rows)
         )
     return "\n\n".join(parts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing costs more than the rest of this module; type checkers know the name
 
 if TYPE_CHECKING:
+    __version__: str
     from gpumem_core.api import (
         configure,
         configure_default,
@@ -89,21 +90,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used."""
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
 
-        return version("gpumem-core")
-    home = _HOME_OF.get(name)
-    if home is None:
-        message = f"module 'gpumem' has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used."""
+        if name == "__version__":
+            from importlib.metadata import version
 
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+            return version("gpumem-core")
+        home = _HOME_OF.get(name)
+        if home is None:
+            message = f"module 'gpumem' has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        value: object = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

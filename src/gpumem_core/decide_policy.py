@@ -10,7 +10,7 @@ from typing import cast
 
 from gpumem_core import state
 from gpumem_core.devices.probe import known_devices, probe_devices
-from gpumem_core.divide_budget import BudgetDivider, impossible_bounds, taken_ahead
+from gpumem_core.divide_budget import BudgetDivider, beyond_devices, impossible_bounds, taken_ahead
 from gpumem_core.errors import LateInitialisationError, PluginError, PolicyError, UnsupportedPolicyError
 from gpumem_core.make_plans import with_missing
 from gpumem_core.model.declaration import UNLIMITED, Declaration, Declared, Value
@@ -235,6 +235,7 @@ class _Deciding:
         self.notes += [f"{name}: {note}" for note in plan.notes if is_installed(name)]
         if devices.ambiguous:
             self.notes.append(devices.ambiguous)
+        self.notes += beyond_devices(settings, budgets, devices)
         plan = with_missing(plan, missing)
         return FrameworkDecision(name, is_installed(name), settings, budgets, found, plan)
 

@@ -11,8 +11,9 @@ from gpumem_core.model.device import Device, Devices
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import DEFAULT_ORIGIN, Origin
 from gpumem_core.model.plan import NotExpressed
+from gpumem_core.model.settings import FrameworkSettings
 from gpumem_core.resolve_policy import LIMIT, decide, matches
-from gpumem_core.sizes import MIB, Size
+from gpumem_core.sizes import MIB, Size, human
 
 DEFAULT_HEADROOM: Final = 512 * MIB
 """For one process that shares a card: contexts of 256 to 616 MiB were published, see docs/explanation/headroom.md."""
@@ -171,6 +172,23 @@ def impossible_bounds(framework: str, budgets: Budgets) -> tuple[Fault, ...]:
                 problem += f"; at most {largest_share(budget.total, -bound.amount)} processes fit with this headroom"
             faults.append(Fault(bound.field, bound.origin, problem))
     return tuple(faults)
+
+
+def beyond_devices(settings: FrameworkSettings, budgets: Budgets, devices: Devices) -> tuple[str, ...]:
+    """Return a sentence for each cap that is larger than its device, and for visible ordinals that are not there."""
+    sentences = []
+    for budget in budgets.devices:
+        for bound in budget.limit.bounds if budget.limit else ():
+            if budget.total is not None and bound.share == 0 and bound.amount > budget.total:
+                where = f"the {human(budget.total)} of device {budget.ordinal}"
+                sentences.append(f"{bound.field}={bound.asked} ({bound.origin}) is more than {where}")
+    visible = settings.visible
+    if visible is not None and isinstance(visible.value, tuple) and devices.complete and devices.driver is not False:
+        absent = sorted(set(visible.value) - {device.ordinal for device in devices.found})
+        if absent:
+            listed = ", ".join(map(str, absent))
+            sentences.append(f"visible={list(visible.value)} ({visible.origin}) lists what is not there: {listed}")
+    return tuple(sentences)
 
 
 def largest_share(total: int, headroom: int) -> int:

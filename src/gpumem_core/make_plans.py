@@ -9,7 +9,6 @@ from typing import Final, TypeGuard
 from gpumem_core.applying.first_importer import first_importer
 from gpumem_core.applying.schedule import closed
 from gpumem_core.errors import PolicyConflictError
-from gpumem_core.model.budget import Budgets
 from gpumem_core.model.framework import Answer, Observation
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.late import LateStep
@@ -23,7 +22,6 @@ from gpumem_core.model.plan import (
     SetVariable,
     Step,
 )
-from gpumem_core.model.settings import FrameworkSettings
 from gpumem_core.sizes import exact, human
 
 _ROUNDING: Final = 0.002
@@ -129,7 +127,7 @@ def late_step(decision: FrameworkDecision, position: int) -> LateStep:
 
 
 def _asked(decision: FrameworkDecision, field: str, step: Step) -> str:
-    return asked_text(decision.settings, decision.budgets, field, step.device) or field
+    return asked_text(decision, field, step.device) or field
 
 
 def _in_force(observation: Observation, unit: str) -> str:
@@ -142,8 +140,9 @@ def _in_force(observation: Observation, unit: str) -> str:
     return f"{observation.field} {value}{device} ({observation.source})"
 
 
-def asked_text(settings: FrameworkSettings, budgets: Budgets, field: str, device: int | None) -> str:
+def asked_text(decision: FrameworkDecision, field: str, device: int | None) -> str:
     """Return what was asked for a field, as declared, such as ``cap=8GiB``; empty if nothing was."""
+    settings, budgets = decision.settings, decision.budgets
     if field == "allocator" and settings.allocator:
         return f"allocator={settings.allocator.value}"
     if field == "visible" and settings.visible:
@@ -151,7 +150,9 @@ def asked_text(settings: FrameworkSettings, budgets: Budgets, field: str, device
     if field.startswith("options."):
         option = settings.options.get(field.removeprefix("options."))
         return f"{field}={option.value}" if option else field
-    chosen = [budgets.of(device)] if device is not None else list(budgets.every())
+    apart = decision.plan.apart(field)
+    everywhere = [budget for budget in budgets.every() if budget.ordinal not in apart]
+    chosen = everywhere if device is None else [budgets.of(device)]
     if field == "limit":
         texts = [budget.limit.asked for budget in chosen if budget.limit]
         return " / ".join(dict.fromkeys(texts)) or ("cap=none" if any(b.unlimited for b in chosen) else "")

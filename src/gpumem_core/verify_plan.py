@@ -77,7 +77,7 @@ class _Rows:
         if field == "limit":
             budgets = [self.decision.budgets.of(device)] if device is not None else self.decision.budgets.every()
             shown = next((budget.limit.field for budget in budgets if budget.limit is not None), "cap")
-        asked = asked_text(self.decision.settings, self.decision.budgets, field, device)
+        asked = asked_text(self.decision, field, device).split(" / ")
         first = steps[0][1] if steps else None
         notes = [step.note for _position, step in steps if step.note]
         if why or notes:
@@ -86,7 +86,7 @@ class _Rows:
             framework=self.name,
             device=device,
             field=shown,
-            asked=asked.partition("=")[2] if asked.count("=") == 1 else asked,
+            asked=" / ".join(part.removeprefix(f"{shown}=") for part in asked),
             set="; ".join(dict.fromkeys(str(step.action) for _position, step in steps)) or None,
             in_force=seen.value if seen else None,
             state=state,

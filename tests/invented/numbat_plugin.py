@@ -154,9 +154,7 @@ class NumbatPlugin:
         before = module.device_limits.get(device)
         module.set_device_limit(device, amount)
         progress.done()
-        return lambda: (
-            module.device_limits.pop(device) if before is None else module.set_device_limit(device, before)
-        )
+        return lambda: module.device_limits.pop(device) if before is None else module.set_device_limit(device, before)
 
     @hookimpl
     def gpumem_observe(self, module: ModuleType) -> tuple[Observation, ...]:

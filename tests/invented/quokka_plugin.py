@@ -1,4 +1,4 @@
-"""The plugin of quokka (a fraction, fixed at import, managed memory by a variable it shares) and of bilby (no limit)."""
+"""The plugins of quokka (a fraction, fixed at import; a variable that it shares) and of bilby (no limit)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ HOOKS = ["gpumem_framework", "gpumem_native", "gpumem_state", "gpumem_plan"]
 def broken(hook, error=None, answer=None):
     """Return a plugin whose `hook` raises `error`, or answers `answer`."""
 
-    def gpumem_hook(self):
+    def gpumem_hook(_self):
         if error is not None:
             raise error
         return answer
@@ -27,7 +27,8 @@ def broken(hook, error=None, answer=None):
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_a_plugin_that_raises_is_named_and_left_out(quokka, hook):
+@pytest.mark.usefixtures("quokka")
+def test_a_plugin_that_raises_is_named_and_left_out(hook):
     register(broken(hook, ZeroDivisionError("oh")), "numbat")
     with pytest.warns(GpumemWarning, match=f"GM205.*numbat.*registered by code.*{hook}.*ZeroDivisionError: oh"):
         report = gpumem.configure(cap="8GiB")
@@ -36,7 +37,8 @@ def test_a_plugin_that_raises_is_named_and_left_out(quokka, hook):
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_a_plugin_that_raises_is_an_error_where_the_policy_names_its_framework(quokka, hook, environ):
+@pytest.mark.usefixtures("quokka")
+def test_a_plugin_that_raises_is_an_error_where_the_policy_names_its_framework(hook, environ):
     before = environ()
     register(broken(hook, ZeroDivisionError("oh")), "numbat")
     with pytest.raises(PluginError, match=f"numbat.*{hook}.*nothing was changed"):
@@ -46,27 +48,31 @@ def test_a_plugin_that_raises_is_an_error_where_the_policy_names_its_framework(q
 
 @pytest.mark.parametrize("hook", ["gpumem_framework", "gpumem_state", "gpumem_plan"])
 @pytest.mark.parametrize("answer", [None, 42, "plan"])
-def test_a_plugin_that_answers_nonsense_is_a_plugin_that_failed(quokka, hook, answer):
+@pytest.mark.usefixtures("quokka")
+def test_a_plugin_that_answers_nonsense_is_a_plugin_that_failed(hook, answer):
     register(broken(hook, answer=answer), "numbat")
     with pytest.warns(GpumemWarning, match=f"GM205.*numbat.*{hook}"):
         gpumem.configure(cap="8GiB")
     assert os.environ["QUOKKA_FRACTION"] == "0.5"
 
 
-def test_a_plugin_that_answers_for_another_framework_is_a_plugin_that_failed(quokka):
+@pytest.mark.usefixtures("quokka")
+def test_a_plugin_that_answers_for_another_framework_is_a_plugin_that_failed():
     register(broken("gpumem_plan", answer=Plan("quokka")), "numbat")
     with pytest.warns(GpumemWarning, match="GM205.*numbat"):
         gpumem.configure(cap="8GiB")
 
 
-def test_a_misnamed_plugin_is_left_out_with_both_names(quokka):
+@pytest.mark.usefixtures("quokka")
+def test_a_misnamed_plugin_is_left_out_with_both_names():
     register(broken("gpumem_framework", answer=Framework("wombat", "Wombat")), "numbat")
     with pytest.warns(GpumemWarning, match="'wombat'.*'numbat'"):
         gpumem.configure(cap="8GiB")
     assert os.environ["QUOKKA_FRACTION"] == "0.5"
 
 
-def test_a_hook_that_nobody_specified_is_a_fault_of_the_plugin(quokka):
+@pytest.mark.usefixtures("quokka")
+def test_a_hook_that_nobody_specified_is_a_fault_of_the_plugin():
     class Misspelt(NumbatPlugin):
         @hookimpl
         def gpumem_plann(self):
@@ -78,7 +84,8 @@ def test_a_hook_that_nobody_specified_is_a_fault_of_the_plugin(quokka):
     assert os.environ["QUOKKA_FRACTION"] == "0.5"
 
 
-def test_a_plugin_whose_apply_fails_loses_its_own_changes_only(quokka, environ):
+@pytest.mark.usefixtures("quokka")
+def test_a_plugin_whose_apply_fails_loses_its_own_changes_only():
     importlib.import_module("numbat")
     register(broken("gpumem_apply", ZeroDivisionError("oh")), "numbat")
     with pytest.warns(GpumemWarning, match="GM203.*numbat.*gpumem_apply.*taken back"):
@@ -115,7 +122,8 @@ def test_the_others_are_applied_even_where_the_warning_is_an_error(quokka):
     assert os.environ["QUOKKA_FRACTION"] == "0.5"
 
 
-def test_a_variable_that_another_framework_needs_too_survives_the_failure_of_the_first(quokka):
+@pytest.mark.usefixtures("quokka")
+def test_a_variable_that_another_framework_needs_too_survives_the_failure_of_the_first():
     class Sharing(NumbatPlugin):
         @hookimpl
         def gpumem_plan(self, settings, budgets):
@@ -140,7 +148,9 @@ def test_a_variable_that_another_framework_needs_too_survives_the_failure_of_the
 
 
 def test_a_deferred_failure_never_raises_from_the_users_import(numbat, monkeypatch):
-    monkeypatch.setattr(type(numbat), "gpumem_apply", broken("gpumem_apply", ZeroDivisionError("oh")).gpumem_apply.__func__)
+    monkeypatch.setattr(
+        type(numbat), "gpumem_apply", broken("gpumem_apply", ZeroDivisionError("oh")).gpumem_apply.__func__
+    )
     gpumem.configure(cap="8GiB", devices={1: {"cap": "1GiB"}})
     importlib.import_module("numbat")
     row = next(row for row in gpumem.report().rows_of("numbat") if row.device == 1)
@@ -152,7 +162,11 @@ def test_a_deferred_failure_never_raises_from_the_users_import(numbat, monkeypat
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [({"error": ZeroDivisionError("oh")}, "ZeroDivisionError: oh"), ({"answer": [1]}, "not a tuple"), ({"answer": (1,)}, "1")],
+    [
+        ({"error": ZeroDivisionError("oh")}, "ZeroDivisionError: oh"),
+        ({"answer": [1]}, "not a tuple"),
+        ({"answer": (1,)}, "1"),
+    ],
 )
 def test_a_faulty_read_back_is_unknown_with_the_reason(fault, said):
     register(broken("gpumem_observe", **fault))
@@ -168,7 +182,7 @@ class Site:
     """A site's own plugin: it halves every plan's cap."""
 
     @hookimpl(wrapper=True)
-    def gpumem_plan(self, settings, budgets):
+    def gpumem_plan(self):
         plan = yield
         from dataclasses import replace
 
@@ -178,13 +192,15 @@ class Site:
         return replace(plan, steps=clamped)
 
 
-def test_a_site_plugin_may_clamp_every_plan(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_site_plugin_may_clamp_every_plan():
     register(Site(), "site")
     gpumem.configure(cap="8GiB")
     assert os.environ["NUMBAT_LIMIT"] == str(GIB)
 
 
-def test_a_faulty_site_plugin_is_blamed_itself(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_faulty_site_plugin_is_blamed_itself():
     class Faulty:
         @hookimpl(wrapper=True)
         def gpumem_plan(self):
@@ -196,7 +212,8 @@ def test_a_faulty_site_plugin_is_blamed_itself(numbat):
         gpumem.configure(cap="8GiB")
 
 
-def test_a_faulty_site_plugin_does_not_leave_a_call_in_force(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_faulty_site_plugin_does_not_leave_a_call_in_force():
     class Faulty:
         @hookimpl(wrapper=True)
         def gpumem_apply(self):

@@ -12,7 +12,8 @@ from gpumem_core.model.plan import Deadline
 from gpumem_core.sizes import GIB
 
 
-def test_one_error_lists_every_late_setting_and_nothing_is_changed(numbat, quokka, started, environ):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_one_error_lists_every_late_setting_and_nothing_is_changed(started, environ):
     importlib.import_module("quokka")
     before = environ()
     with pytest.raises(LateInitialisationError) as caught:
@@ -24,7 +25,8 @@ def test_one_error_lists_every_late_setting_and_nothing_is_changed(numbat, quokk
     assert late == [("numbat", "limit"), ("numbat", "preallocate"), ("quokka", "limit")]
 
 
-def test_the_message_says_what_where_from_what_is_in_force_and_what_to_do(numbat, started):
+@pytest.mark.usefixtures("numbat", "started")
+def test_the_message_says_what_where_from_what_is_in_force_and_what_to_do():
     with pytest.raises(LateInitialisationError) as caught:
         gpumem.configure(cap="8GiB")
     text = str(caught.value)
@@ -41,7 +43,8 @@ def test_the_message_says_what_where_from_what_is_in_force_and_what_to_do(numbat
         assert part in text, part
 
 
-def test_an_error_leaves_an_earlier_policy_as_it_was(numbat, quokka, environ):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_an_error_leaves_an_earlier_policy_as_it_was(environ):
     gpumem.configure(cap="8GiB")
     importlib.import_module("numbat").start()
     before, rows = environ(), gpumem.report().rows
@@ -50,21 +53,24 @@ def test_an_error_leaves_an_earlier_policy_as_it_was(numbat, quokka, environ):
     assert (environ(), gpumem.report().rows) == (before, rows)
 
 
-def test_what_is_in_force_already_is_not_late(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_what_is_in_force_already_is_not_late(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(8 * GIB))
     importlib.import_module("numbat").start()
     report = gpumem.configure(cap="8GiB")
     assert report.rows_of("numbat", "cap")[0].state == "in_force"
 
 
-def test_a_tighter_limit_than_asked_is_still_late(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_tighter_limit_than_asked_is_still_late(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(4 * GIB))
     importlib.import_module("numbat").start()
     with pytest.raises(LateInitialisationError):
         gpumem.configure(cap="8GiB")
 
 
-def test_in_warn_mode_the_late_setting_is_left_out_and_the_rest_is_applied(numbat, started):
+@pytest.mark.usefixtures("numbat")
+def test_in_warn_mode_the_late_setting_is_left_out_and_the_rest_is_applied(started):
     with pytest.warns(GpumemWarning, match="GM201.*NUMBAT_LIMIT") as caught:
         report = gpumem.configure(cap="8GiB", on_late="warn", devices={1: {"cap": "1GiB"}})
     assert len(caught) == 1
@@ -76,19 +82,22 @@ def test_in_warn_mode_the_late_setting_is_left_out_and_the_rest_is_applied(numba
         gpumem.verify(strict=True)
 
 
-def test_in_ignore_mode_nothing_is_said(numbat, started):
+@pytest.mark.usefixtures("numbat", "started")
+def test_in_ignore_mode_nothing_is_said():
     report = gpumem.configure(cap="8GiB", on_late="ignore")
     assert report.rows_of("numbat", "cap")[0].state == "late"
 
 
-def test_the_reaction_may_differ_by_framework(numbat, quokka, started):
+@pytest.mark.usefixtures("numbat", "quokka", "started")
+def test_the_reaction_may_differ_by_framework():
     importlib.import_module("quokka")
     with pytest.raises(LateInitialisationError) as caught:
         gpumem.configure(cap="8GiB", frameworks={"numbat": {"on_late": "ignore"}})
     assert {step.framework for step in caught.value.late} == {"quokka"}
 
 
-def test_a_warning_turned_into_an_error_comes_before_the_first_change(numbat, started, environ):
+@pytest.mark.usefixtures("numbat")
+def test_a_warning_turned_into_an_error_comes_before_the_first_change(started, environ):
     before = environ()
     with pytest.raises(GpumemWarning):
         gpumem.configure(cap="8GiB", on_late="warn", devices={1: {"cap": "1GiB"}})
@@ -97,20 +106,23 @@ def test_a_warning_turned_into_an_error_comes_before_the_first_change(numbat, st
     assert not gpumem.is_configured()
 
 
-def test_unknown_lateness_warns_and_attempts(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_unknown_lateness_warns_and_attempts(monkeypatch):
     monkeypatch.setattr(importlib.import_module("numbat"), "started", None)
     with pytest.warns(GpumemWarning, match=r"GM201.*is unknown \(numbat.started is None\)"):
         gpumem.configure(cap="8GiB")
     assert os.environ["NUMBAT_LIMIT"] == str(8 * GIB)
 
 
-def test_unknown_lateness_is_not_told_to_who_ignores_lateness(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_unknown_lateness_is_not_told_to_who_ignores_lateness(monkeypatch):
     monkeypatch.setattr(importlib.import_module("numbat"), "started", None)
     gpumem.configure(cap="8GiB", on_late="ignore")
     assert os.environ["NUMBAT_LIMIT"] == str(8 * GIB)
 
 
-def test_a_dry_run_shows_a_late_setting_as_a_row(numbat, started, environ):
+@pytest.mark.usefixtures("numbat", "started")
+def test_a_dry_run_shows_a_late_setting_as_a_row(environ):
     before = environ()
     report = gpumem.explain(cap="8GiB", devices={1: {"cap": "1GiB"}})
     states = {(row.device, row.state) for row in report.rows_of("numbat", "cap")}
@@ -118,14 +130,16 @@ def test_a_dry_run_shows_a_late_setting_as_a_row(numbat, started, environ):
     assert environ() == before
 
 
-def test_a_dry_run_keeps_settings_apart_whose_texts_begin_alike(numbat, started, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_dry_run_keeps_settings_apart_whose_texts_begin_alike(started):
     """A late NUMBAT_LIMIT=1... must not make NUMBAT_LIMIT=1...0 late."""
     started.limit = 2 * GIB
     report = gpumem.explain(cap="2GiB", growth=True)
     assert {row.field: row.state for row in report.rows_of("numbat")} == {"cap": "planned", "preallocate": "late"}
 
 
-def test_deadlines_differ_by_setting(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_deadlines_differ_by_setting():
     importlib.import_module("numbat")
     with pytest.raises(LateInitialisationError) as caught:
         gpumem.configure(cap="8GiB", allocator="managed")
@@ -134,7 +148,8 @@ def test_deadlines_differ_by_setting(numbat):
     assert "before numbat is imported" in str(caught.value)
 
 
-def test_a_module_that_initialises_counts_as_not_imported(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_module_that_initialises_counts_as_not_imported(monkeypatch):
     import sys
 
     from gpumem_core.applying.import_watch import fully_imported

@@ -67,7 +67,8 @@ EACH_PLACE = st.fixed_dictionaries(dict.fromkeys(PLACES, LIMITS))
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.fixed_dictionaries(dict.fromkeys(SOURCES, EACH_PLACE)))
-def test_the_strongest_source_and_then_the_most_specific_place_decide_each_leaf(numbat, tmp_path, said):
+@pytest.mark.usefixtures("numbat")
+def test_the_strongest_source_and_then_the_most_specific_place_decide_each_leaf(tmp_path, said):
     from gpumem_core import pipeline
     from gpumem_core.declarations.arguments import read_arguments
     from gpumem_core.sizes import parse_size
@@ -90,33 +91,38 @@ def test_the_strongest_source_and_then_the_most_specific_place_decide_each_leaf(
             assert limit == (int(value * 16 * GIB) if isinstance(value, float) else parse_size(value).bytes)
 
 
-def test_whoever_launches_has_the_last_word(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_whoever_launches_has_the_last_word(monkeypatch):
     monkeypatch.setenv("GPUMEM_CAP", "2GiB")
     gpumem.configure(cap="8GiB", frameworks={"numbat": {"cap": "4GiB"}})
     assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)
 
 
-def test_a_stronger_source_replaces_the_pair(numbat, tmp_path):
+@pytest.mark.usefixtures("numbat")
+def test_a_stronger_source_replaces_the_pair(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\ncap = "1GiB"\ngrowth = true\n')
     report = gpumem.configure(fraction=0.5, preallocate="1GiB")
     assert os.environ["NUMBAT_LIMIT"] == str(8 * GIB)
     assert {row.field for row in report.rows} == {"fraction", "preallocate"}
 
 
-def test_within_one_place_the_smaller_limit_wins(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_within_one_place_the_smaller_limit_wins():
     gpumem.configure(cap="4GiB", fraction=0.5)
     assert os.environ["NUMBAT_LIMIT"] == str(4 * GIB)
     gpumem.configure(cap="4GiB", fraction=0.125)
     assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)
 
 
-def test_an_explicit_wish_for_no_limit_beats_weaker_limits(numbat, tmp_path):
+@pytest.mark.usefixtures("numbat")
+def test_an_explicit_wish_for_no_limit_beats_weaker_limits(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\ncap = "1GiB"\n')
     gpumem.configure(cap="none")
     assert "NUMBAT_LIMIT" not in os.environ
 
 
-def test_the_users_own_variable_beats_the_file(numbat, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_the_users_own_variable_beats_the_file(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\ncap = "1GiB"\ngrowth = true\n')
     monkeypatch.setenv("NUMBAT_LIMIT", str(2 * GIB))
     gpumem.configure()
@@ -124,55 +130,62 @@ def test_the_users_own_variable_beats_the_file(numbat, tmp_path, monkeypatch):
     assert os.environ["NUMBAT_GROWTH"] == "1"
 
 
-def test_arguments_beat_the_users_own_variable_with_a_warning_and_give_it_back(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_arguments_beat_the_users_own_variable_with_a_warning_and_give_it_back(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(2 * GIB))
     with pytest.warns(GpumemWarning, match=r"GM104.*environment NUMBAT_LIMIT.*overruled by.*cap=4GiB") as caught:
-        for growth in (None, True, False):
-            gpumem.configure(cap="4GiB", growth=growth)
+        [gpumem.configure(cap="4GiB", growth=growth) for growth in (None, True, False)]
     assert len(caught) == 1
     assert os.environ["NUMBAT_LIMIT"] == str(4 * GIB)
     gpumem.reset()
     assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)
 
 
-def test_the_warning_names_the_source_that_decides(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_the_warning_names_the_source_that_decides(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(2 * GIB))
     monkeypatch.setenv("GPUMEM_CAP", "3GiB")
     with pytest.warns(GpumemWarning, match=r"overruled by cap=3GiB .environment GPUMEM_CAP"):
         gpumem.configure(cap="4GiB")
 
 
-def test_a_cap_on_another_device_overrules_nothing(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_cap_on_another_device_overrules_nothing(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(2 * GIB))
     gpumem.configure(devices={1: {"cap": "1GiB"}})
     assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)
 
 
-def test_the_users_own_variable_with_the_same_value_is_no_conflict(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_the_users_own_variable_with_the_same_value_is_no_conflict(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", str(2 * GIB))
     gpumem.configure(cap="2GiB")
     assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)
 
 
-def test_what_gpumem_wrote_is_never_taken_for_the_users(numbat, tmp_path):
+@pytest.mark.usefixtures("numbat")
+def test_what_gpumem_wrote_is_never_taken_for_the_users(tmp_path):
     gpumem.configure(cap="4GiB")
     (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\ncap = "1GiB"\n')
     gpumem.configure()
     assert os.environ["NUMBAT_LIMIT"] == str(GIB)
 
 
-def test_a_variable_that_the_framework_cannot_read_is_told_before_it_starts(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_variable_that_the_framework_cannot_read_is_told_before_it_starts(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", "8GiB")
     with pytest.warns(GpumemWarning, match=r"GM105.*NUMBAT_LIMIT='8GiB' is not a number: numbat loses the GPU"):
         gpumem.configure(growth=True)
 
 
-def test_a_variable_that_the_policy_replaces_anyway_is_not_told(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_variable_that_the_policy_replaces_anyway_is_not_told(monkeypatch):
     monkeypatch.setenv("NUMBAT_LIMIT", "8GiB")
     gpumem.configure(cap="8GiB")
 
 
-def test_two_frameworks_that_need_one_variable_differently_are_a_conflict(numbat, quokka, environ, monkeypatch):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_two_frameworks_that_need_one_variable_differently_are_a_conflict(environ):
     from numbat_plugin import NumbatPlugin, variable
 
     from gpumem.plugin import Plan, hookimpl, register
@@ -186,13 +199,21 @@ def test_two_frameworks_that_need_one_variable_differently_are_a_conflict(numbat
     before = environ()
     with pytest.raises(gpumem.PolicyConflictError) as caught:
         gpumem.configure(allocator="managed")
-    for part in ("SHARED_MANAGED=0", "SHARED_MANAGED=1", "numbat", "quokka", "test_precedence.py:", "nothing was changed"):
+    for part in (
+        "SHARED_MANAGED=0",
+        "SHARED_MANAGED=1",
+        "numbat",
+        "quokka",
+        "test_precedence.py:",
+        "nothing was changed",
+    ):
         assert part in str(caught.value), part
     assert environ() == before
     gpumem.configure(growth=True, allocator="default", frameworks={"numbat": {"allocator": "managed"}})
 
 
-def test_a_limit_that_nothing_holds_is_an_error_for_who_is_imported_or_named(bilby, environ):
+@pytest.mark.usefixtures("bilby")
+def test_a_limit_that_nothing_holds_is_an_error_for_who_is_imported_or_named(environ):
     before = environ()
     assert gpumem.configure(cap="8GiB").rows_of("bilby")[0].state == "not_expressed"
     with pytest.raises(gpumem.UnsupportedPolicyError, match="bilby has no limit of its own"):

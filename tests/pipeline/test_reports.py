@@ -14,7 +14,8 @@ from gpumem_core.sizes import GIB
 ROW = ["framework", "device", "field", "asked", "set", "in_force", "state", "origin", "scope", "strength", "why"]
 
 
-def test_the_json_of_schema_1_has_these_keys(numbat, quokka):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_the_json_of_schema_1_has_these_keys():
     gpumem.configure(cap="8GiB", growth=True, frameworks={"numbat": {"visible": [0]}})
     importlib.import_module("numbat").start()
     data = json.loads(gpumem.report().to_json())
@@ -26,14 +27,16 @@ def test_the_json_of_schema_1_has_these_keys(numbat, quokka):
     assert data["devices"][0] == {"ordinal": 0, "uuid": None, "name": "assumed", "total": 16 * GIB, "source": "assumed"}
 
 
-def test_amounts_that_were_read_back_are_bytes(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_amounts_that_were_read_back_are_bytes():
     gpumem.configure(cap="8GiB")
     importlib.import_module("numbat").start()
     (row,) = json.loads(gpumem.report().to_json())["rows"]
     assert (row["asked"], row["in_force"], row["state"]) == ("8GiB", 8 * GIB, "in_force")
 
 
-def test_a_report_before_configure_shows_what_the_sources_say(numbat, monkeypatch, environ):
+@pytest.mark.usefixtures("numbat")
+def test_a_report_before_configure_shows_what_the_sources_say(monkeypatch, environ):
     monkeypatch.setenv("GPUMEM_CAP", "4GiB")
     before, finders = environ(), list(sys.meta_path)
     report = gpumem.report()
@@ -43,7 +46,8 @@ def test_a_report_before_configure_shows_what_the_sources_say(numbat, monkeypatc
     assert not gpumem.is_configured()
 
 
-def test_explaining_changes_nothing(numbat, quokka, bilby, environ):
+@pytest.mark.usefixtures("numbat", "quokka", "bilby")
+def test_explaining_changes_nothing(environ):
     before, finders, modules = environ(), list(sys.meta_path), set(sys.modules)
     report = gpumem.explain(cap="8GiB", growth=True, devices={1: {"cap": "1GiB"}})
     assert {row.state for row in report.rows} == {"planned", "not_expressed"}
@@ -52,7 +56,8 @@ def test_explaining_changes_nothing(numbat, quokka, bilby, environ):
     assert not gpumem.is_configured()
 
 
-def test_explaining_another_policy_leaves_the_one_in_force(numbat, environ):
+@pytest.mark.usefixtures("numbat")
+def test_explaining_another_policy_leaves_the_one_in_force(environ):
     gpumem.configure(cap="8GiB")
     before = environ()
     assert gpumem.explain(cap="1GiB").rows_of("numbat")[0].set == "NUMBAT_LIMIT=1073741824"
@@ -60,31 +65,43 @@ def test_explaining_another_policy_leaves_the_one_in_force(numbat, environ):
     assert gpumem.report().rows_of("numbat")[0].asked == "8GiB"
 
 
-def test_explaining_a_conflict_says_what_configure_would_say(numbat, quokka):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_explaining_a_conflict_says_what_configure_would_say():
     with pytest.raises(PolicyError, match="did you mean fraction"):
         gpumem.explain(fracton=0.5)
 
 
-def test_the_text_of_a_report_is_short_and_complete(numbat, quokka):
+@pytest.mark.usefixtures("numbat", "quokka")
+def test_the_text_of_a_report_is_short_and_complete():
     gpumem.configure(cap="8GiB", growth=True)
     text = str(gpumem.report())
     assert len(text.splitlines()) <= 12
-    for part in ("cap=8GiB", "test_reports.py:", "16 GiB", "NUMBAT_LIMIT=8589934592", "pending", "until numbat is imported"):
+    for part in (
+        "cap=8GiB",
+        "test_reports.py:",
+        "16 GiB",
+        "NUMBAT_LIMIT=8589934592",
+        "pending",
+        "until numbat is imported",
+    ):
         assert part in text, part
 
 
-def test_sizes_taken_ahead_are_shown_as_they_were_written(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_sizes_taken_ahead_are_shown_as_they_were_written():
     report = gpumem.explain(cap="8GiB", preallocate="1GiB")
     assert report.rows_of("numbat", "preallocate")[0].asked == "1GiB"
 
 
-def test_what_a_stronger_source_replaced_is_not_shown_as_the_policy(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_what_a_stronger_source_replaced_is_not_shown_as_the_policy(monkeypatch):
     monkeypatch.setenv("GPUMEM_FRACTION", "0.25")
     report = gpumem.explain(cap="8GiB", growth=True)
     assert set(report.policy) == {"fraction", "preallocate"}
 
 
-def test_every_value_knows_its_origin(numbat, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_every_value_knows_its_origin(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\non-late = "warn"\n')
     monkeypatch.setenv("GPUMEM_CAP", "4GiB")
     origins = {key: entry["origin"] for key, entry in gpumem.explain(growth=True).policy.items()}
@@ -94,7 +111,8 @@ def test_every_value_knows_its_origin(numbat, tmp_path, monkeypatch):
     assert f"configuration file: {tmp_path}/pyproject.toml" in gpumem.explain().notes
 
 
-def test_verify_is_strict_only_when_asked(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_verify_is_strict_only_when_asked():
     gpumem.configure(cap="8GiB")
     module = importlib.import_module("numbat")
     module.start()
@@ -103,13 +121,14 @@ def test_verify_is_strict_only_when_asked(numbat):
     report = gpumem.verify()
     assert not report.ok
     assert report.rows_of("numbat", "cap")[0].state == "differs"
-    with pytest.raises(VerificationError, match="numbat: cap asked 8GiB .*differs") as caught:
+    with pytest.raises(VerificationError, match=r"numbat: cap asked 8GiB .*differs") as caught:
         gpumem.verify(strict=True)
     assert [row.field for row in caught.value.rows] == ["cap"]
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1 << 62])
-def test_a_limit_of_nothing_or_without_end_is_no_limit(numbat, limit):
+@pytest.mark.usefixtures("numbat")
+def test_a_limit_of_nothing_or_without_end_is_no_limit(limit):
     gpumem.configure(cap="8GiB")
     module = importlib.import_module("numbat")
     module.start()
@@ -117,7 +136,8 @@ def test_a_limit_of_nothing_or_without_end_is_no_limit(numbat, limit):
     assert gpumem.verify().rows_of("numbat", "cap")[0].state == "differs"
 
 
-def test_a_required_framework_must_have_started(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_required_framework_must_have_started():
     gpumem.configure(cap="8GiB")
     assert gpumem.verify(strict=True).ok
     assert gpumem.verify(require=["numbat"]).ok
@@ -125,28 +145,31 @@ def test_a_required_framework_must_have_started(numbat):
         gpumem.verify(require=["nb"], strict=True)
 
 
-def test_one_name_may_be_required_as_a_text(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_one_name_may_be_required_as_a_text():
     gpumem.configure(cap="8GiB")
     assert gpumem.verify(require="numbat").ok
 
 
-def test_requiring_an_unknown_framework_is_an_error(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_requiring_an_unknown_framework_is_an_error():
     gpumem.configure(cap="8GiB")
     with pytest.raises(PolicyError, match=r"require=wombat.*no plugin of this name.*numbat"):
         gpumem.verify(require=["wombat"])
 
 
-def test_requiring_anything_before_configure_is_an_error(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_requiring_anything_before_configure_is_an_error():
     with pytest.raises(PolicyError, match="no policy for it is configured"):
         gpumem.verify(require=["numbat"])
 
 
-def test_a_cap_below_what_is_held_already_is_exceeded(numbat, monkeypatch):
+def test_a_cap_below_what_is_held_already_is_exceeded(numbat):
     from gpumem.plugin import Observation, hookimpl
 
     class Holding(type(numbat)):
         @hookimpl
-        def gpumem_observe(self, module):
+        def gpumem_observe(self):
             return (Observation("limit", None, 8 * GIB, "numbat.limit", held=9 * GIB),)
 
     gpumem.reset()
@@ -158,14 +181,16 @@ def test_a_cap_below_what_is_held_already_is_exceeded(numbat, monkeypatch):
     assert f"{9 * GIB} bytes" in row.why or "9 GiB" in row.why
 
 
-def test_notes_tell_of_a_framework_without_its_plugin(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_notes_tell_of_a_framework_without_its_plugin(monkeypatch):
     from gpumem_core.plugins import registry
 
     monkeypatch.setattr(registry, "candidate_frameworks", lambda: {"quokka": "gpumem-quokka"})
     assert "quokka is installed without its plugin: pip install gpumem-quokka" in gpumem.explain(cap="8GiB").notes
 
 
-def test_a_framework_without_its_plugin_is_told_when_it_is_imported(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_framework_without_its_plugin_is_told_when_it_is_imported(monkeypatch):
     from gpumem_core.plugins import registry
 
     monkeypatch.setattr(registry, "candidate_frameworks", lambda: {"quokka": "gpumem-quokka"})
@@ -175,7 +200,8 @@ def test_a_framework_without_its_plugin_is_told_when_it_is_imported(numbat, monk
     assert len(caught) == 1
 
 
-def test_without_a_policy_no_import_is_told_of(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_without_a_policy_no_import_is_told_of(monkeypatch):
     from gpumem_core.plugins import registry
 
     monkeypatch.setattr(registry, "candidate_frameworks", lambda: {"quokka": "gpumem-quokka"})
@@ -185,9 +211,26 @@ def test_without_a_policy_no_import_is_told_of(numbat, monkeypatch):
     gpumem.configure()
 
 
-def test_an_ignored_code_is_not_told(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_an_ignored_code_is_not_told(monkeypatch):
     from gpumem_core.plugins import registry
 
     monkeypatch.setattr(registry, "candidate_frameworks", lambda: {"quokka": "gpumem-quokka"})
     gpumem.configure(cap="8GiB", ignore=["gm204"])
     importlib.import_module("quokka")
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_row_shows_what_was_asked_for_its_own_devices():
+    report = gpumem.explain(cap="8GiB", devices={1: {"cap": "2GiB"}})
+    assert [(row.device, row.field, row.asked) for row in report.rows] == [(None, "cap", "8GiB"), (1, "cap", "2GiB")]
+    (row,) = gpumem.explain(cap="8GiB", fraction=0.25).rows
+    assert (row.field, row.asked) == ("cap", "8GiB, fraction=0.25")
+    assert "cap=8GiB, fraction=0.25 " in str(gpumem.explain(cap="8GiB", fraction=0.25))
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_cap_above_the_device_and_a_device_that_is_not_there_are_notes():
+    notes = gpumem.explain(cap="100GiB", frameworks={"numbat": {"visible": [0, 5]}}).notes
+    assert any("cap=100GiB" in note and "is more than the 16 GiB of device 1" in note for note in notes)
+    assert any("visible=[0, 5]" in note and note.endswith("not there: 5") for note in notes)

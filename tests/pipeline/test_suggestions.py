@@ -10,14 +10,16 @@ from gpumem import PolicyError
 from gpumem_core.sizes import GIB
 
 
-def test_a_suggestion_alone_does_nothing(numbat, environ):
+@pytest.mark.usefixtures("numbat")
+def test_a_suggestion_alone_does_nothing(environ):
     before = environ()
     gpumem.prefer(cap="4GiB")
     assert environ() == before
     assert not gpumem.is_configured()
 
 
-def test_a_suggestion_fills_what_nobody_says(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_suggestion_fills_what_nobody_says():
     gpumem.prefer(cap="4GiB", growth=True)
     report = gpumem.configure(cap="8GiB")
     assert os.environ["NUMBAT_LIMIT"] == str(8 * GIB)
@@ -25,7 +27,8 @@ def test_a_suggestion_fills_what_nobody_says(numbat):
     assert "gpumem.prefer() in " in report.policy["preallocate"]["origin"]
 
 
-def test_a_suggestion_after_configure_is_followed_while_in_time(numbat, environ):
+@pytest.mark.usefixtures("numbat")
+def test_a_suggestion_after_configure_is_followed_while_in_time():
     gpumem.configure(cap="8GiB")
     gpumem.prefer(growth=True)
     assert os.environ["NUMBAT_GROWTH"] == "1"
@@ -33,7 +36,8 @@ def test_a_suggestion_after_configure_is_followed_while_in_time(numbat, environ)
     assert "NUMBAT_GROWTH" not in os.environ
 
 
-def test_a_suggestion_that_comes_too_late_is_left_out_without_a_word(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_suggestion_that_comes_too_late_is_left_out_without_a_word():
     gpumem.configure(cap="8GiB")
     importlib.import_module("numbat").start()
     gpumem.prefer(growth=True)
@@ -41,7 +45,8 @@ def test_a_suggestion_that_comes_too_late_is_left_out_without_a_word(numbat):
     assert gpumem.verify(strict=True).ok
 
 
-def test_a_suggestion_that_is_late_before_configure_does_not_fail_the_application(numbat, started):
+@pytest.mark.usefixtures("numbat")
+def test_a_suggestion_that_is_late_before_configure_does_not_fail_the_application(started):
     gpumem.prefer(growth=True)
     report = gpumem.configure(devices={1: {"cap": "2GiB"}})
     assert started.device_limits == {1: 2 * GIB}
@@ -62,7 +67,8 @@ BAD = [
 
 
 @pytest.mark.parametrize("fields", BAD, ids=str)
-def test_a_bad_suggestion_is_left_out_with_a_note(numbat, fields):
+@pytest.mark.usefixtures("numbat")
+def test_a_bad_suggestion_is_left_out_with_a_note(fields):
     gpumem.prefer(**fields)
     report = gpumem.configure(on_late="warn")
     assert any("a suggestion is left out" in note for note in report.notes), report.notes
@@ -70,20 +76,23 @@ def test_a_bad_suggestion_is_left_out_with_a_note(numbat, fields):
 
 
 @pytest.mark.parametrize("fields", BAD, ids=str)
-def test_a_bad_suggestion_after_configure_never_raises(numbat, fields):
+@pytest.mark.usefixtures("numbat")
+def test_a_bad_suggestion_after_configure_never_raises(fields):
     gpumem.configure(growth=True)
     gpumem.prefer(**fields)
     assert os.environ["NUMBAT_GROWTH"] == "1"
 
 
-def test_a_limit_that_a_library_suggests_and_nothing_can_hold_is_left_out(bilby):
+@pytest.mark.usefixtures("bilby")
+def test_a_limit_that_a_library_suggests_and_nothing_can_hold_is_left_out():
     importlib.import_module("bilby")
     gpumem.prefer(cap="1GiB", frameworks={"bilby": {"allocator": "pool"}})
     report = gpumem.configure(on_late="warn")
     assert any("a suggestion is left out" in note for note in report.notes)
 
 
-def test_the_applications_own_fault_is_still_an_error(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_the_applications_own_fault_is_still_an_error():
     gpumem.prefer(fraction=4.0)
     with pytest.raises(PolicyError, match="is more than the whole device") as caught:
         gpumem.configure(fraction=2.0)

@@ -16,8 +16,9 @@ def test_the_policy_holds_whether_it_came_before_or_after_the_import(run, when, 
         "error": None,
         "loader": "SourceFileLoader",
         "same_loader": True,
-        "finders": [],
         "ok": True,
+        "left": [],
+        "finders": [],
     }
 
 

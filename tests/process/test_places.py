@@ -1,6 +1,5 @@
 """Odd places to start from: nothing fails because of a file, a folder or a home that is not there."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -52,8 +51,18 @@ def test_a_package_run_with_m_is_searched_from_its_own_folder(tmp_path):
     assert done.stdout.strip() == "6GiB", done
 
 
-def test_a_link_to_a_script_is_followed(run, tmp_path):
+def test_a_link_to_a_script_is_followed(tmp_path):
     link = tmp_path / "link.py"
-    os.symlink(Path(__file__).parent / "programs" / "with_file" / "show_policy.py", link)
+    link.symlink_to(Path(__file__).parent / "programs" / "with_file" / "show_policy.py")
     done = fresh_python(link, cwd=tmp_path, environ={"GPUMEM_ASSUME_DEVICES": "2x16GiB"})
     assert done.json()["policy"] == {"cap": "3GiB"}
+
+
+def test_the_command_line_works_as_a_module(tmp_path):
+    done = fresh_python(
+        "import runpy, sys\nsys.argv = ['gpumem', 'explain', '--cap', '4GiB']\nrunpy.run_module('gpumem', run_name='__main__')",
+        cwd=tmp_path,
+        environ={"GPUMEM_ASSUME_DEVICES": "2x16GiB"},
+    )
+    assert done.returncode == 0, done
+    assert "cap=4GiB (command line --cap)" in done.stdout

@@ -22,7 +22,7 @@ FORBIDDEN = {
 }
 EXCUSED = {
     ("src/gpumem_core/plugins/hookspecs.py", "a body that is missing"): "pluggy never calls a specification",
-    ("docs/reference/hooks.md", "a body that is missing"): "shows the specifications",
+    ("tests/repository/test_ci.py", "a test that skips itself"): "JUnit's word for a skipped test",
 }
 TEXT = {".py", ".md", ".toml", ".txt", ".ini", ".c", ".h", ".yaml", ".cfg", ""}
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.version import Version
+
 Read = Callable[[Path], dict[str, Any]]
 
 
@@ -89,3 +92,40 @@ def test_the_checkout_installs_every_package(root: Path, plugins: tuple[Path, ..
     lines = (root / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
     listed = [line for line in lines if line and not line.startswith("#")]
     assert sorted(listed) == sorted(["-e .", *(f"-e ./plugins/{path.name}" for path in plugins)])
+
+
+def test_the_readme_has_the_tested_ranges(root: Path, framework_plugins: tuple[Path, ...], pyproject: Read) -> None:
+    """The README's table shows each plugin's tested range as its extra `framework` has it."""
+    table = (root / "README.md").read_text(encoding="utf-8")
+    for path in framework_plugins:
+        (tested,) = pyproject(path)["project"]["optional-dependencies"]["framework"]
+        assert f"| `{tested}` |" in table, path.name
+
+
+def test_the_oldest_list_holds_the_lower_bounds(
+    root: Path, framework_plugins: tuple[Path, ...], pyproject: Read
+) -> None:
+    """The lower bound of each tested range is what the oldest environment installs, and both lists are in the range."""
+    for path in framework_plugins:
+        requirement = Requirement(pyproject(path)["project"]["optional-dependencies"]["framework"][0])
+        (lower,) = [item.version for item in requirement.specifier if item.operator == ">="]
+        oldest, newest = (
+            locked(root / "locks" / f"{name}-py312.txt")[requirement.name] for name in ("oldest", "newest")
+        )
+        assert Version(oldest).release[: len(Version(lower).release)] == Version(lower).release, path.name
+        assert requirement.specifier.contains(oldest), path.name
+        assert requirement.specifier.contains(newest), path.name
+
+
+def locked(file: Path) -> dict[str, str]:
+    """Return the versions of a list by name."""
+    lines = (line.partition("==") for line in file.read_text(encoding="utf-8").splitlines() if "==" in line)
+    return {name_of(name): version for name, _, version in lines}
+
+
+def test_the_lists_agree_with_each_other(root: Path) -> None:
+    """A distribution that stands in two lists that are installed together has one version there."""
+    for name in ("newest", "oldest"):
+        together = [locked(root / "locks" / file) for file in (f"{name}-py312.txt", "tools.txt", "dev.txt")]
+        for item in {item for versions in together for item in versions}:
+            assert len({versions[item] for versions in together if item in versions}) == 1, (name, item)

@@ -58,7 +58,9 @@ def test_what_is_free_is_resolved_once_per_process():
     assert [budget.limit_bytes for budget in budgets.devices] == [5 * GIB, 4 * GIB]
 
 
-@pytest.mark.parametrize("policy", [{"cap": "50% free"}, {"headroom": "10% free"}, {"preallocate": "10%", "cap": "1GiB"}])
+@pytest.mark.parametrize(
+    "policy", [{"cap": "50% free"}, {"headroom": "10% free"}, {"preallocate": "10%", "cap": "1GiB"}]
+)
 def test_what_cannot_be_calculated_is_listed_with_the_reason(policy):
     _budgets, missing = divide(policy, UNKNOWN)
     assert "write an amount instead" in missing[0].reason

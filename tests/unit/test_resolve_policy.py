@@ -60,7 +60,13 @@ def test_other_frameworks_do_not_decide():
 
 
 def test_a_key_means_a_device_by_ordinal_or_by_the_beginning_of_its_uuid_in_any_case():
-    assert [matches(key, CARDS[0]) for key in ("0", "1", "GPU-0a1", "gpu-0A1B", "GPU-ff")] == [True, False, True, True, False]
+    assert [matches(key, CARDS[0]) for key in ("0", "1", "GPU-0a1", "gpu-0A1B", "GPU-ff")] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
     assert not matches("GPU-0a", Device(0))
 
 
@@ -101,5 +107,13 @@ def test_hidden_is_seeing_no_device():
 
 def test_what_cannot_be_held_is_an_error_for_limits_and_a_warning_for_comfort():
     settings = settle([said("cap", Size(bytes=GIB))], "numbat")
-    reactions = {f: settings.reaction_to_unsupported(f) for f in ("limit", "visible", "allocator", "preallocate", "options")}
-    assert reactions == {"limit": "error", "visible": "error", "allocator": "warn", "preallocate": "warn", "options": "warn"}
+    reactions = {
+        f: settings.reaction_to_unsupported(f) for f in ("limit", "visible", "allocator", "preallocate", "options")
+    }
+    assert reactions == {
+        "limit": "error",
+        "visible": "error",
+        "allocator": "warn",
+        "preallocate": "warn",
+        "options": "warn",
+    }

@@ -27,12 +27,12 @@ def test_a_limit_is_never_above_any_bound_and_never_cupys_zero(
 ) -> None:
     """0 would mean no limit to CuPy: what leaves nothing is an error instead."""
     rule = Rule(pairs, at_most)
-    try:
-        limit = rule.limit(total)
-    except ValueError as error:
-        assert "comes to" in str(error)
+    if min(int(share * total) + amount for share, amount in pairs) <= 0:
+        with pytest.raises(ValueError, match="comes to"):
+            rule.limit(total)
         return
-    assert 0 < limit
+    limit = rule.limit(total)
+    assert limit > 0
     assert all(limit <= share * total + amount for share, amount in pairs)
     assert at_most is None or limit <= at_most
 
@@ -64,3 +64,10 @@ def test_a_share_without_a_total_is_an_error_and_bytes_need_none() -> None:
     with pytest.raises(ValueError, match="total is unknown"):
         Rule(((0.5, 0),)).limit(None)
     assert Rule(unlimited=True).limit(None) == 0
+
+
+@pytest.mark.parametrize("headroom", [8 * GIB, 9 * GIB])
+def test_nothing_left_is_an_error(headroom: int) -> None:
+    """A headroom that eats the whole share would be sent as 0, CuPy's word for no limit."""
+    with pytest.raises(ValueError, match="comes to"):
+        Rule(((0.5, -headroom),)).limit(16 * GIB)

@@ -69,7 +69,7 @@ class FakeTorch(ModuleType):
             get_device_properties=lambda device: SimpleNamespace(total_memory=totals[device]),
             mem_get_info=lambda device: (0, totals[device]),
             caching_allocator_alloc=self._alloc,
-            caching_allocator_delete=lambda pointer: None,
+            caching_allocator_delete=lambda _pointer: None,
         )
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ LIMITS = st.integers(min_value=1 << 20, max_value=1 << 42)
 
 @given(LIMITS, TOTALS)
 def test_it_never_allows_more_whichever_way_pytorch_rounds(limit: int, total: int) -> None:
-    """Cut off (up to 2.9) or rounded to the nearest (2.14), the bytes stay at or below the limit, and at most one below."""
+    """Cut off (up to 2.9) or rounded to the nearest (2.14), the bytes are the limit or at most one below."""
     fraction = fraction_for(limit, total)
     assert 0 < fraction < 1
     assert int(fraction * total) <= round(fraction * total) <= limit

@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from gpumem.plugin import Answer, Deadline, FrameworkState, Origin, Plan, Rank, Resolved, RuntimeCall, SetVariable
+from gpumem.plugin import (
+    Answer,
+    Deadline,
+    FrameworkSettings,
+    FrameworkState,
+    Origin,
+    Plan,
+    Rank,
+    Resolved,
+    RuntimeCall,
+    SetVariable,
+)
 from gpumem.testing import PolicyCase, budgets_and_settings
-from gpumem_core.model.settings import FrameworkSettings
 from gpumem_torch.situation import local_rank
 from gpumem_torch.translate import translate
 
@@ -28,9 +38,9 @@ def imported(started: Answer = Answer.NO, version: str = "2.14.1", **details: ob
 
 
 def plan(
-    state: FrameworkState = FRESH, environ: dict[str, str] | None = None, devices: str = "2x16GiB", **policy: Any
+    state: FrameworkState = FRESH, environ: dict[str, str] | None = None, machine: str = "2x16GiB", **policy: Any
 ) -> Plan:
-    settings, budgets, _missing = budgets_and_settings(PolicyCase("", policy, devices), "torch")
+    settings, budgets, _missing = budgets_and_settings(PolicyCase("", policy, machine), "torch")
     return translate(settings, budgets, state, environ or {})
 
 
@@ -58,14 +68,14 @@ def test_a_cap_writes_no_variable_and_is_never_too_late() -> None:
 
 def test_a_cap_needs_no_device_to_be_known() -> None:
     """One call for all devices, verified in bytes."""
-    made = plan(devices="", cap="4GiB")
+    made = plan(machine="", cap="4GiB")
     assert [(call["device"], call["except"]) for call in calls(made, "limit_memory")] == [(None, [])]
     assert expected(made, "limit") == {None: 4 * GIB}
 
 
 def test_a_fraction_of_unknown_devices_is_verified_as_a_fraction() -> None:
     """PyTorch takes it unconverted and gives it back."""
-    made = plan(devices="", fraction=0.25)
+    made = plan(machine="", fraction=0.25)
     assert expected(made, "limit") == {None: 0.25}
     assert made.expectations[0].unit == "fraction"
     assert calls(made, "limit_memory")[0]["in_shares"] is True
@@ -73,12 +83,7 @@ def test_a_fraction_of_unknown_devices_is_verified_as_a_fraction() -> None:
 
 def test_devices_of_their_own_are_left_out_of_the_call_for_the_others() -> None:
     """Device 1 has 2 GiB, all others 4."""
-    made = plan(devices="", cap="4GiB", **{"devices": {1: {"cap": "2GiB"}}} if False else {})
-    assert made.steps
-    settings, budgets, _ = budgets_and_settings(
-        PolicyCase("", {"cap": "4GiB", "devices": {1: {"cap": "2GiB"}}}, ""), "torch"
-    )
-    made = translate(settings, budgets, FRESH, {})
+    made = plan(machine="", cap="4GiB", devices={1: {"cap": "2GiB"}})
     assert [(call["device"], call["except"]) for call in calls(made, "limit_memory")] == [(1, []), (None, [1])]
 
 
@@ -215,7 +220,7 @@ def test_a_string_that_pytorch_cannot_read_is_not_extended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "environ", "policy", "where"),
+    ("machine", "environ", "policy", "where"),
     [
         ("1x16GiB", {}, {"preallocate": True}, [0]),
         ("2x16GiB", {}, {"preallocate": True}, []),
@@ -226,10 +231,10 @@ def test_a_string_that_pytorch_cannot_read_is_not_extended() -> None:
     ],
 )
 def test_memory_is_taken_ahead_where_the_device_is_certain(
-    devices: str, environ: dict[str, str], policy: dict[str, Any], where: list[int | None]
+    machine: str, environ: dict[str, str], policy: dict[str, Any], where: list[int | None]
 ) -> None:
     """The only device, one the policy names, or the launcher's local one; elsewhere it is listed with the reason."""
-    made = plan(FRESH, environ, devices, cap="4GiB", **policy)
+    made = plan(FRESH, environ, machine, cap="4GiB", **policy)
     assert [call["device"] for call in calls(made, "take_ahead")] == where
     assert bool(made.not_expressed) == (not where)
 
@@ -243,7 +248,7 @@ def test_growth_is_pytorchs_own_way() -> None:
 
 def test_max_split_size_and_a_block_taken_ahead_exclude_each_other() -> None:
     """PyTorch would not cut smaller tensors out of the block."""
-    made = plan(devices="1x16GiB", environ={CUDA: "max_split_size_mb:512"}, cap="4GiB", preallocate=True)
+    made = plan(machine="1x16GiB", environ={CUDA: "max_split_size_mb:512"}, cap="4GiB", preallocate=True)
     assert [item.field for item in made.not_expressed] == ["preallocate"]
 
 

@@ -69,8 +69,8 @@ def read_nvml(uuids: tuple[str, ...] = ()) -> NvmlReading:
 
 
 def _no_driver(pynvml: ModuleType, error: Exception) -> bool | None:
-    missing = (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
-    return False if getattr(error, "value", None) in missing else None
+    # A missing NVML library does not mean a missing driver: containers may bring one without the other.
+    return False if getattr(error, "value", None) == pynvml.NVML_ERROR_DRIVER_NOT_LOADED else None
 
 
 def _by_index(pynvml: ModuleType, index: int, problems: list[str]) -> NvmlDevice | None:

@@ -206,3 +206,10 @@ class Plan:
         if own:
             return own
         return tuple((position, step) for position, step in all_steps if device is None or step.device is None)
+
+    def apart(self, field: str) -> frozenset[int]:
+        """Return the devices that have a step of their own for a field, beside one for all devices."""
+        steps = [step for step in self.steps if field in step.fields]
+        if all(step.device is not None for step in steps):
+            return frozenset()
+        return frozenset(step.device for step in steps if step.device is not None)

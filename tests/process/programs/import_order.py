@@ -53,8 +53,9 @@ print(
             "error": error,
             "loader": loader,
             "same_loader": module.__loader__ is module.__spec__.loader,
-            "finders": [type(finder).__name__ for finder in sys.meta_path if not isinstance(finder, type)],
             "ok": gpumem.verify(strict=when != "late").ok,
+            "left": gpumem.reset(),
+            "finders": [finder for finder in sys.meta_path if type(finder).__module__.startswith("gpumem")],
         }
     )
 )

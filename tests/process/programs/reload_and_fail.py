@@ -12,7 +12,9 @@ from gpumem.plugin import Framework, hookimpl, register
 
 package = Path("wombat")
 package.mkdir()
-(package / "__init__.py").write_text("import os\nif os.path.exists('fail'):\n    raise ImportError('broken')\nlimits = []\n")
+(package / "__init__.py").write_text(
+    "import os\nif os.path.exists('fail'):\n    raise ImportError('broken')\nlimits = []\n"
+)
 (package / "part.py").write_text("from wombat import limits\n")
 sys.path.insert(0, ".")
 

@@ -3,9 +3,10 @@
 import json
 import os
 
-import gpumem
 import jax
-import numpy
+import numpy as np
+
+import gpumem
 
 
 def configure(**policy):
@@ -25,7 +26,7 @@ found["same"] = configure(cap="4GiB", growth=True)
 found["unchanged"] = variables() == found["variables"]
 found["different"] = configure(cap="2GiB", growth=True)
 found["of the second"] = variables()
-kept = [jax.device_put(numpy.zeros(1 << 20, numpy.uint8)).block_until_ready()]
+kept = [jax.device_put(np.zeros(1 << 20, np.uint8)).block_until_ready()]
 found["same after the start"] = configure(cap="2GiB", growth=True)
 found["the same limit, said otherwise"] = configure(cap=2 << 30, growth=True, on_late="error")
 before = dict(os.environ)

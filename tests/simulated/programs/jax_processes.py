@@ -5,9 +5,10 @@ import os
 import sys
 import threading
 
-import gpumem
 import jax
-import numpy
+import numpy as np
+
+import gpumem
 
 barrier, problems = threading.Barrier(32), []
 
@@ -32,7 +33,7 @@ if child == 0:
     granted, kept = [], []
     for size in (1 << 30, 3 << 30):
         try:
-            kept.append(jax.device_put(numpy.zeros(size, numpy.uint8)).block_until_ready())
+            kept.append(jax.device_put(np.zeros(size, np.uint8)).block_until_ready())
             granted.append(True)
         except Exception:
             granted.append(False)

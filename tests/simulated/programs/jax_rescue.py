@@ -2,10 +2,11 @@
 
 import json
 
-import gpumem
 import jax
 import jax._src.xla_bridge as xb
-import numpy
+import numpy as np
+
+import gpumem
 
 xb._discover_and_register_pjrt_plugins()
 gpumem.configure(frameworks={"jax": {"cap": "2GiB", "growth": True}})
@@ -13,9 +14,9 @@ rows = {f"{row.field} {row.device}": [row.state, row.set] for row in gpumem.repo
 left = gpumem.reset()
 gpumem.configure(frameworks={"jax": {"cap": "3GiB", "growth": True, "allocator": "async"}}, ignore=["GM202"])
 granted, kept = [], []
-for size in (2 << 30, 1 << 30):
+for size in (2 << 30, 2 << 30):
     try:
-        kept.append(jax.device_put(numpy.zeros(size, numpy.uint8)).block_until_ready())
+        kept.append(jax.device_put(np.zeros(size, np.uint8)).block_until_ready())
         granted.append(True)
     except Exception:
         granted.append(False)

@@ -19,8 +19,7 @@ def fresh():
 
 def test_a_warning_comes_once():
     with pytest.warns(GpumemWarning) as caught:
-        for text in ("one", "one", "two"):
-            announce("GM101", text)
+        [announce("GM101", text) for text in ("one", "one", "two")]
     assert [str(w.message) for w in caught] == ["GM101: one", "GM101: two"]
 
 

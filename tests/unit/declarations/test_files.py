@@ -1,7 +1,5 @@
 """The configuration file: the nearest one with our table, read as it is, or left out with the reason."""
 
-import os
-
 import pytest
 
 from gpumem_core.declarations import find_file
@@ -34,7 +32,7 @@ def declared(**environ):
 
 
 def test_the_table_is_read_with_hyphens_and_its_origin(here):
-    (here / "pyproject.toml").write_text('[tool.gpumem]\nprocesses-per-device = 2\nfrction = 1\n')
+    (here / "pyproject.toml").write_text("[tool.gpumem]\nprocesses-per-device = 2\nfrction = 1\n")
     _table, found = read()
     assert "did you mean fraction?" in str(found.faults[0])
     assert f"{here}/pyproject.toml: tool.gpumem.frction" in str(found.faults[0])
@@ -164,7 +162,7 @@ def test_a_named_file_replaces_the_search(here):
 
 
 def test_a_link_that_leads_nowhere_is_no_file(here):
-    os.symlink(here / "nowhere", here / "pyproject.toml")
+    (here / "pyproject.toml").symlink_to(here / "nowhere")
     assert declared() == {}
 
 

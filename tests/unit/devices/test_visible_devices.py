@@ -36,7 +36,13 @@ def test_the_list_ends_at_its_first_invalid_entry(text, ordinals):
 
 @pytest.mark.parametrize(
     ("text", "uuids"),
-    [(A, (A,)), ("GPU-aaaa,0", ("GPU-aaaa",)), (f"{A},{A}", ()), (f"{MIG},{A}", (MIG, A)), ("MIG-GPU-1/1/2", ("MIG-GPU-1/1/2",))],
+    [
+        (A, (A,)),
+        ("GPU-aaaa,0", ("GPU-aaaa",)),
+        (f"{A},{A}", ()),
+        (f"{MIG},{A}", (MIG, A)),
+        ("MIG-GPU-1/1/2", ("MIG-GPU-1/1/2",)),
+    ],
 )
 def test_uuids_and_their_beginnings_are_kept_as_written(text, uuids):
     assert parse_visible_devices(text) == VisibleDevices(uuids=uuids)
@@ -64,7 +70,10 @@ def matched(visible, found, order=""):
 
 def test_equal_cards_have_a_total_but_no_certain_uuid():
     devices = matched("1,0", cards(16 * GIB, 16 * GIB))
-    assert [(d.ordinal, d.uuid, d.total, d.free) for d in devices.found] == [(0, None, 16 * GIB, 15 * GIB), (1, None, 16 * GIB, 15 * GIB)]
+    assert [(d.ordinal, d.uuid, d.total, d.free) for d in devices.found] == [
+        (0, None, 16 * GIB, 15 * GIB),
+        (1, None, 16 * GIB, 15 * GIB),
+    ]
     assert not devices.ambiguous
 
 
@@ -99,7 +108,14 @@ def test_a_total_that_nvml_does_not_tell_is_unknown():
 
 @pytest.mark.parametrize(
     ("text", "totals"),
-    [("16GiB", [16]), ("2x16GiB", [16, 16]), ("2X16GiB, 8GiB", [16, 16, 8]), ("2 x 16 GiB", [16, 16]), ("none", []), ("None", [])],
+    [
+        ("16GiB", [16]),
+        ("2x16GiB", [16, 16]),
+        ("2X16GiB, 8GiB", [16, 16, 8]),
+        ("2 x 16 GiB", [16, 16]),
+        ("none", []),
+        ("None", []),
+    ],
 )
 def test_assumed_devices_are_counted(text, totals):
     devices = parse_assumed(text)

@@ -24,8 +24,35 @@ def test_a_fraction_of_exactly_one_is_fine(value):
 
 @pytest.mark.parametrize(
     "value",
-    [0, 0.0, -0.0, "0", "-0.0", "0%", -1, "-1", float("nan"), "nan", float("inf"), "inf", "-inf", True, False, "true"]
-    + [".XX", "0,5", "", "0.5.", "1_0", "٠.٥", "1e999", 10**400, "9" * 5000, [0.5], b"0.5"],
+    [
+        0,
+        0.0,
+        -0.0,
+        "0",
+        "-0.0",
+        "0%",
+        -1,
+        "-1",
+        float("nan"),
+        "nan",
+        float("inf"),
+        "inf",
+        "-inf",
+        True,
+        False,
+        "true",
+        ".XX",
+        "0,5",
+        "",
+        "0.5.",
+        "1_0",
+        "\u0660.\u0665",
+        "1e999",
+        10**400,
+        "9" * 5000,
+        [0.5],
+        b"0.5",
+    ],
 )
 def test_what_is_no_fraction_is_refused(value):
     with pytest.raises(FieldError):
@@ -58,8 +85,20 @@ def test_none_as_a_word_means_nothing_where_there_is_no_limit(field):
 @pytest.mark.parametrize("field", ["growth", "preallocate"])
 @pytest.mark.parametrize(
     ("value", "truth"),
-    [(True, True), ("true", True), ("Yes", True), ("ON", True), ("1", True), (1, True)]
-    + [(False, False), ("false", False), ("no", False), (" off ", False), ("0", False), (0, False)],
+    [
+        (True, True),
+        ("true", True),
+        ("Yes", True),
+        ("ON", True),
+        ("1", True),
+        (1, True),
+        (False, False),
+        ("false", False),
+        ("no", False),
+        (" off ", False),
+        ("0", False),
+        (0, False),
+    ],
 )
 def test_yes_and_no_have_one_spelling_set_in_every_source(field, value, truth):
     assert read(field, value) is truth
@@ -77,8 +116,16 @@ def test_preallocate_may_be_a_size():
 
 @pytest.mark.parametrize(
     ("value", "seen"),
-    [("all", "all"), ("NONE", "none"), ([0, 1], (0, 1)), ((1,), (1,)), ("0,1", (0, 1)), ("[0]", (0,)), ("[ 1 , 0 ]", (1, 0))]
-    + [(range(2), (0, 1))],
+    [
+        ("all", "all"),
+        ("NONE", "none"),
+        ([0, 1], (0, 1)),
+        ((1,), (1,)),
+        ("0,1", (0, 1)),
+        ("[0]", (0,)),
+        ("[ 1 , 0 ]", (1, 0)),
+        (range(2), (0, 1)),
+    ],
 )
 def test_visible_is_a_word_or_a_list(value, seen):
     assert read("visible", value) == seen
@@ -86,7 +133,28 @@ def test_visible_is_a_word_or_a_list(value, seen):
 
 @pytest.mark.parametrize(
     "value",
-    [0, 1, True, False, "0", "1", 1.0, [], "[]", "", [True], [-1], ["0"], [0, 0], "0,0", {0}, "some", "0;1", b"01", "1-2"],
+    [
+        0,
+        1,
+        True,
+        False,
+        "0",
+        "1",
+        1.0,
+        [],
+        "[]",
+        "",
+        [True],
+        [-1],
+        ["0"],
+        [0, 0],
+        "0,0",
+        {0},
+        "some",
+        "0;1",
+        b"01",
+        "1-2",
+    ],
 )
 def test_visible_refuses_what_could_mean_several_things(value):
     with pytest.raises(FieldError):

@@ -111,17 +111,21 @@ def test_every_fault_is_listed_at_once():
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(
-        st.sampled_from(["cap", "growth", "visible", "devices", "frameworks", "numbat", "0", "options", "on_late"]),
-        inner,
-        max_size=3,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["cap", "growth", "visible", "devices", "frameworks", "numbat", "0", "options", "on_late"]),
+            inner,
+            max_size=3,
+        )
     ),
     max_leaves=6,
 )
 
 
-@given(st.dictionaries(st.sampled_from(["cap", "fraction", "preallocate", "devices", "frameworks", "ignore"]), ANYTHING))
+@given(
+    st.dictionaries(st.sampled_from(["cap", "fraction", "preallocate", "devices", "frameworks", "ignore"]), ANYTHING)
+)
 def test_nothing_is_raised_whatever_the_table_holds(table):
     declared = read_table(table, place)
     assert all(item.field != "growth" for item in declared.declarations)

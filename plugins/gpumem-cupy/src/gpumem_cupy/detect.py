@@ -61,7 +61,12 @@ def _started(module: ModuleType) -> tuple[Answer, str]:
     cuda = cuda_state()
     if not cuda.initialised:
         return Answer.NO, f"CUDA is {cuda.status} in this process"
-    pool = pool_in_use(module) or module.get_default_memory_pool()
+    pool = pool_in_use(module)
+    allocator = module.cuda.get_allocator()
+    if pool is None and not isinstance(owner(allocator), FirstTouch):
+        # Nothing waits for a pool any more: whatever was prepared for its first use has been bypassed.
+        return Answer.YES, f"CUDA runs in this process, and CuPy allocates through {name_of(allocator)}"
+    pool = pool or module.get_default_memory_pool()
     pools = built_pools(module, pool)
     if pools is None:
         return (

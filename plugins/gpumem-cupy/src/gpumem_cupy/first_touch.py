@@ -152,6 +152,9 @@ class FirstTouch:
     def _build_pool(self, reports: list[Report]) -> None:
         if self._pool is not None:
             return
+        if self.word != "async":
+            self._pool = self.module.get_default_memory_pool()
+            return
         progress = self._about_allocator
         try:
             with warnings.catch_warnings():

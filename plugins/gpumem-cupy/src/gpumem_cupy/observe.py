@@ -37,7 +37,7 @@ def observe(module: ModuleType) -> tuple[Observation, ...]:
     return (
         Observation("allocator", None, word or name_of(allocator), "cupy.cuda.get_allocator()"),
         *_with_all_others("limit", limits, touch),
-        *_with_all_others("preallocate", _taken_ahead(touch, cuda), touch),
+        *_with_all_others("preallocate", _taken_ahead(module, touch, cuda), touch),
     )
 
 
@@ -139,17 +139,22 @@ def _looseness(item: Observation) -> float:
     return _amount(item) or float(1 << 64)
 
 
-def _taken_ahead(touch: FirstTouch | None, cuda: CudaState) -> tuple[Observation, ...]:
+def _taken_ahead(module: ModuleType, touch: FirstTouch | None, cuda: CudaState) -> tuple[Observation, ...]:
     """Return what was taken ahead. CuPy by itself takes nothing (cupy/cuda/memory.pyx: a pool grows on request)."""
-    found = []
     if touch is None or not any(rule.takes_ahead for rule in touch.rules.values()):
         return (Observation("preallocate", None, value=False, source=_ON_REQUEST),)
+    allocator = module.cuda.get_allocator()
+    replaced = owner(allocator) is not touch and owner(allocator) is not touch.pool
+    found = []
     for ordinal in sorted({*(device.ordinal for device in cuda.devices), *touch.taken_ahead}):
         rule = touch.rule(ordinal)
+        amount = touch.taken_ahead.get(ordinal)
         if rule is None or not rule.takes_ahead:
             found.append(Observation("preallocate", ordinal, value=False, source=_ON_REQUEST))
-            continue
-        amount = touch.taken_ahead.get(ordinal)
-        why = "" if amount is not None else f"CuPy has not allocated on device {ordinal} yet"
-        found.append(Observation("preallocate", ordinal, amount, "gpumem's first allocation", why=why))
+        elif amount is None and replaced:
+            source = f"{name_of(allocator)}, through which CuPy allocates now,"
+            found.append(Observation("preallocate", ordinal, 0, source))
+        else:
+            why = "" if amount is not None else f"CuPy has not allocated on device {ordinal} yet"
+            found.append(Observation("preallocate", ordinal, amount, "gpumem's first allocation", why=why))
     return tuple(found)

@@ -45,12 +45,10 @@ def _nothing() -> None:
 def _use_allocator(touch: FirstTouch, module: ModuleType, word: str, progress: Progress) -> Undo:
     former = module.cuda.get_allocator()
     if word == "async":
-        touch.install()
-        touch.serve_from(None, word, progress)
+        _serve_from(touch, module, None, word, progress)
         progress.pending(_FIRST_USE)
     elif word == "managed":
-        touch.install()
-        touch.serve_from(module.cuda.MemoryPool(module.cuda.malloc_managed), word)
+        _serve_from(touch, module, module.cuda.MemoryPool(module.cuda.malloc_managed), word, progress)
         progress.done()
     elif word == "direct":
         module.cuda.set_allocator(None)
@@ -75,6 +73,16 @@ def _use_allocator(touch: FirstTouch, module: ModuleType, word: str, progress: P
         touch.serve_from(module.get_default_memory_pool(), None)
 
     return undo
+
+
+def _serve_from(touch: FirstTouch, module: ModuleType, pool: Any, word: str, progress: Progress) -> None:
+    # In this order, because another thread may allocate as soon as the allocator is installed.
+    touch.serve_from(pool, word, progress)
+    try:
+        touch.install()
+    except ValueError:
+        touch.serve_from(module.get_default_memory_pool(), None)
+        raise
 
 
 def _free_cached(module: ModuleType, pool: object) -> None:

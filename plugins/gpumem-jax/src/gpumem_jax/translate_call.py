@@ -30,7 +30,9 @@ def with_client_options(situation: Situation, figures: LimitFigures | None, part
     converts = figures is not None and not figures.pure and not refused
     recalculates = converts and not situation.driver_runs
     beaten = situation.overlay & part.options.keys()
-    if not (recalculates or beaten or (situation.frozen and (part.options or converts))):
+    stepped = {field for step in part.steps for field in step.fields}
+    asked = any(_FIELD_OF.get(name, f"options.{name}") in stepped for name in part.options)
+    if not (recalculates or (beaten and asked) or (situation.frozen and asked)):
         return part
     limits = _limits(situation, figures) if figures is not None and converts else {}
     arguments: dict[str, object] = {

@@ -154,6 +154,8 @@ class _Reader:
         value, after = self.tokens[first].text, first + 1
         if value == "[":
             closing = next((i for i in range(first, len(self.tokens)) if self.tokens[i].text == "]"), None)
+            if closing is None and self.strict and first + 1 == len(self.tokens):
+                closing = first  # up to 2.9 a bracket at the very end is an empty list
             if closing is None:
                 harm: Harm = "use" if self.strict else "import"
                 self.bad.append(BadToken("[", self.tokens[first].position, "is not closed with ]", harm))
