@@ -267,6 +267,8 @@ def devices_needed(declarations: Sequence[Declaration], frameworks: Sequence[Fra
             continue
         if item.field in {"headroom", "processes_per_device"} or (item.device and not item.device.isdigit()):
             return True
+        if item.field == "visible" and isinstance(item.value, tuple):
+            return True  # whether the list is everything that the process sees
         share = item.field == "fraction" or (isinstance(item.value, Size) and item.value.percent is not None)
         if isinstance(item.value, Size) and item.value.of == "free":
             return True

@@ -10,7 +10,7 @@ from gpumem_core.make_plans import asked_text, compare
 from gpumem_core.model.framework import Answer, FrameworkState, Observation
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.outcome import Outcome
-from gpumem_core.model.plan import Expectation, NotExpressed, RemoveVariable, SetVariable, Step
+from gpumem_core.model.plan import Comparison, Expectation, NotExpressed, RemoveVariable, SetVariable, Step
 from gpumem_core.model.report import Row, Status
 from gpumem_core.plugins.registry import PluginProblem, Registry
 
@@ -169,7 +169,8 @@ class _Rows:
                 return "pending", waiting
             unit = f" {expected.unit}" if expected.unit else ""
             return "differs", f"expected {expected.value}{unit}, but {seen.source} says {seen.value}{unit}"
-        if seen.held is not None and isinstance(expected.value, int) and seen.held > expected.value:
+        limit = expected.value if expected.comparison is Comparison.LIMIT else None
+        if isinstance(limit, int) and seen.held is not None and seen.held > limit:
             return "exceeded", f"{seen.held} bytes were held already when the limit of {expected.value} bytes was set"
         return "in_force", seen.source
 

@@ -60,7 +60,9 @@ def test_a_link_to_a_script_is_followed(tmp_path):
 
 def test_the_command_line_works_as_a_module(tmp_path):
     done = fresh_python(
-        "import runpy, sys\nsys.argv = ['gpumem', 'explain', '--cap', '4GiB']\nrunpy.run_module('gpumem', run_name='__main__')",
+        "import runpy; runpy.run_module('gpumem', run_name='__main__')",
+        "explain",
+        "--cap=4GiB",
         cwd=tmp_path,
         environ={"GPUMEM_ASSUME_DEVICES": "2x16GiB"},
     )

@@ -47,7 +47,8 @@ def probe_devices(environ: Mapping[str, str]) -> Devices:
     visible = parse_visible_devices(environ.get("CUDA_VISIBLE_DEVICES"))
     reading = read_nvml(visible.uuids or ())
     if not reading.devices:
-        driver = known.driver if reading.driver is None else reading.driver
+        # A missing NVML proves nothing where the driver itself was seen (a container without the utility capability).
+        driver = reading.driver if known.driver is None else known.driver
         return Devices(driver=driver, why=reading.why or "NVML lists no device")
     cards = [device for device in reading.devices if device.index >= 0]
     return _ordinals(visible, cards, reading.devices, environ.get("CUDA_DEVICE_ORDER", ""), reading.why)

@@ -111,6 +111,7 @@ class Budget:
         total: the device's memory in bytes, None where unknown.
         limit: the most its allocator may hold, None for no limit of ours.
         unlimited: True where ``"none"`` was declared: an explicit wish for no limit.
+        unlimited_because: where ``"none"`` was declared.
         preallocate: what is taken at first touch, None for the framework's own way.
         named: whether the policy has an override for this very device.
         largest_total: where it is uncertain which card the ordinal means, the total of the largest one it may be;
@@ -124,6 +125,7 @@ class Budget:
     preallocate: Preallocation | None = None
     named: bool = False
     largest_total: int | None = None
+    unlimited_because: Origin | None = None
 
     @property
     def limit_bytes(self) -> int | None:

@@ -10,8 +10,7 @@ from gpumem_core.model.declaration import Declaration, Declared, Value
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.fields import FIELD_SPECS, TABLES, Level, names_at
 from gpumem_core.model.origin import Origin
-from gpumem_core.model.read_value import FieldError, nearest, read_bool
-from gpumem_core.sizes import Size
+from gpumem_core.model.read_value import FieldError, nearest
 
 Place = Callable[[tuple[str, ...]], Origin]
 """Makes the origin of a value from its path of keys, such as ``("frameworks", "NAME", "cap")``."""
@@ -185,11 +184,3 @@ def _places(levels: Iterable[Level]) -> str:
         "framework_device": "under frameworks.F.devices.D",
     }
     return " or ".join(words[level] for level in words if level in set(levels))
-
-
-def grows_with(value: object) -> bool | None:
-    """Return whether a normalised preallocate value means growth, None where it is no such value."""
-    if isinstance(value, Size):
-        return True
-    truth = read_bool(value)
-    return None if truth is None else not truth

@@ -80,3 +80,18 @@ def test_a_plugin_that_fails_is_not_missing(site):
 
 def test_versions_of_what_is_not_installed_are_left_out():
     assert list(installed_versions(["pluggy", "no-such-thing"])) == ["pluggy"]
+
+
+def test_a_problem_passes_through_context_managers_as_any_exception_does():
+    from contextlib import contextmanager
+
+    from gpumem_core.plugins.registry import PluginProblem
+
+    @contextmanager
+    def passing():
+        yield
+
+    with pytest.raises(PluginProblem) as caught, passing():
+        raise PluginProblem("numbat", "gpumem-numbat 1.2", "gpumem_plan", "KeyError: 1")
+    caught.value.add_note("seen")
+    assert str(caught.value) == "the plugin numbat (gpumem-numbat 1.2) failed in gpumem_plan: KeyError: 1"
