@@ -207,7 +207,8 @@ def explain(policy: Policy | Mapping[str, object] | None = None, /, **fields: Un
         **fields: the fields of `Policy`.
 
     Raises:
-        PolicyError: and the other errors of `configure`, lateness excepted: a late setting is a row.
+        PolicyError: the policy has faults. What would be too late, or cannot be held, is a row.
+        PluginError: the plugin of a framework that the policy names failed.
 
     Example:
         >>> import gpumem
@@ -233,7 +234,12 @@ def report() -> Report:
         process = state.current()
         decision = process.decision
         if decision is None or process.ledger is None:
-            return pipeline.explain_declared(Declared(), pipeline.base_environment())
+            try:
+                return pipeline.explain_declared(Declared(), pipeline.base_environment())
+            except PolicyError as error:
+                # A report is asked for to see what is wrong, so it shows the faults instead of raising.
+                return Report(rows=tuple(_fault_row(fault) for fault in error.faults))
+        process.ledger.catch_up()
         rows: list[Row] = []
         for item in decision.frameworks:
             try:
@@ -243,6 +249,10 @@ def report() -> Report:
                 continue
             rows += rows_of(item, decision.registry, process.ledger.outcomes, now)
         return build_report(decision, rows)
+
+
+def _fault_row(fault: Fault) -> Row:
+    return Row("policy", None, fault.key, "", None, None, "failed", str(fault.origin), why=fault.problem)
 
 
 def is_configured() -> bool:
@@ -262,7 +272,7 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
 
     Raises:
         VerificationError: with `strict`, for rows that differ, are exceeded, failed or late, and for a required
-            framework that is still pending or unknown.
+            framework of which a row is still pending or nothing at all is in force.
         PolicyError: when `require` names a framework that has no plugin.
 
     Example:
@@ -288,10 +298,21 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
         raise PolicyError(tuple(Fault(f"require={name}", origin, problem, ", ".join(known)) for name in unknown))
     if strict:
         bad = [row for row in result.rows if row.state in BAD]
-        bad += [row for row in result.rows if row.framework in names and row.state in {"pending", "unknown"}]
+        for name in names:
+            bad += [row for row in _missing(result, name) if row not in bad]
         if bad:
             raise VerificationError(tuple(bad))
     return result
+
+
+def _missing(report: Report, framework: str) -> list[Row]:
+    """Return what is missing where something must be in force by now and nothing may still be to come."""
+    rows = list(report.rows_of(framework))
+    if not rows:
+        why = "the policy asks nothing of it"
+        return [Row(framework, None, "policy", "in force", None, None, "not_expressed", "verify(require=...)", why=why)]
+    pending = [row for row in rows if row.state == "pending"]
+    return pending if any(row.state == "in_force" for row in rows) else rows
 
 
 def reset() -> tuple[str, ...]:
@@ -311,7 +332,7 @@ def reset() -> tuple[str, ...]:
         ledger = state.current().ledger
         left: tuple[str, ...] = ()
         if ledger is not None:
-            left = ledger.close() + ledger.journal.restore()
+            left = pipeline.read_already() + ledger.close() + ledger.journal.restore()
         registered = state.current().registered
         state.forget()
         state.current().registered.update(registered)

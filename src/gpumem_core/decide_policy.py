@@ -30,6 +30,7 @@ from gpumem_core.resolve_policy import (
     with_canonical_names,
 )
 from gpumem_core.sizes import Size
+from gpumem_core.warnings import CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,9 @@ class _Deciding:
         ahead = taken_ahead({f.name: f.budgets for f in frameworks if f.installed and not f.settings.hidden})
         self.warnings += [("GM106", text) for text in ahead]
         ignored = min((d for d in declarations if d.field == "ignore"), key=lambda d: d.origin.rank, default=None)
+        if ignored and isinstance(ignored.value, tuple):
+            unknown = [str(code) for code in ignored.value if code not in CODES]
+            self.notes += [f"ignore ({ignored.origin}): there is no warning {code}" for code in unknown]
         return Decision(
             self.registry,
             declarations,

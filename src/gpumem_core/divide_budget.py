@@ -70,6 +70,7 @@ class BudgetDivider:
             preallocate=self._preallocation(framework, device, total, missing),
             named=named,
             largest_total=self.devices.largest_card if device else None,
+            unlimited_because=next((item.origin for item in deciding if item.value is UNLIMITED), None),
         )
 
     def _bound(

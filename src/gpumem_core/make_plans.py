@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeGuard
 
@@ -12,6 +12,7 @@ from gpumem_core.errors import PolicyConflictError
 from gpumem_core.model.framework import Answer, Observation
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.late import LateStep
+from gpumem_core.model.origin import Origin
 from gpumem_core.model.plan import (
     Comparison,
     Deadline,
@@ -19,6 +20,7 @@ from gpumem_core.model.plan import (
     NotExpressed,
     Plan,
     RemoveVariable,
+    RuntimeCall,
     SetVariable,
     Step,
 )
@@ -99,6 +101,29 @@ def late_positions(decision: FrameworkDecision) -> tuple[int, ...]:
     )
 
 
+def dropped_steps(
+    before: FrameworkDecision, after: FrameworkDecision, done: Callable[[int], bool]
+) -> tuple[LateStep, ...]:
+    """Return the settings of an earlier plan that the later one lacks and that cannot be taken back any more.
+
+    Args:
+        before: the decision that is in force.
+        after: the later one, whose state is the present one.
+        done: whether the step at a position of the earlier plan was carried out.
+    """
+    kept = {step.action for step in after.plan.steps if not isinstance(step.action, RuntimeCall)}
+    replaced = {(field, step.device) for step in after.plan.steps for field in step.fields}
+    found = []
+    for position, step in enumerate(before.plan.steps):
+        again = step in after.plan.steps or (not isinstance(step.action, RuntimeCall) and step.action in kept)
+        succeeded = any((field, device) in replaced for field in step.fields for device in {step.device, None})
+        if again or succeeded or not done(position) or closed(step, after.state) is not Answer.YES:
+            continue
+        late = late_step(replace(before, state=after.state), position)
+        found.append(replace(late, asked=f"to take back {late.asked}"))
+    return tuple(found)
+
+
 def late_step(decision: FrameworkDecision, position: int) -> LateStep:
     """Return the full description of a step that comes too late."""
     step = decision.plan.steps[position]
@@ -161,6 +186,26 @@ def asked_text(decision: FrameworkDecision, field: str, device: int | None) -> s
         shown = [str(a).lower() if isinstance(a, bool) else exact(a) for a in amounts]
         return " / ".join(f"preallocate={text}" for text in dict.fromkeys(shown))
     return ""
+
+
+def origin_of(decision: FrameworkDecision, field: str, device: int | None) -> Origin | None:
+    """Return where a field was declared, None where nobody declared it."""
+    settings = decision.settings
+    if field == "allocator":
+        return settings.allocator.origin if settings.allocator else None
+    if field == "visible":
+        return settings.visible.origin if settings.visible else None
+    if field.startswith("options."):
+        option = settings.options.get(field.removeprefix("options."))
+        return option.origin if option else None
+    apart = decision.plan.apart(field)
+    everywhere = [budget for budget in decision.budgets.every() if budget.ordinal not in apart]
+    chosen = everywhere if device is None else [decision.budgets.of(device)]
+    if field == "limit":
+        found = [b.limit.origin if b.limit else b.unlimited_because for b in chosen]
+    else:
+        found = [b.preallocate.origin if b.preallocate else None for b in chosen]
+    return min((origin for origin in found if origin), key=lambda origin: origin.rank, default=None)
 
 
 def not_held(decision: FrameworkDecision, reaction: str, imported_or_named: bool) -> tuple[NotExpressed, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpumem_core import state
@@ -20,9 +20,10 @@ from gpumem_core.declarations.environment import read_environment
 from gpumem_core.declarations.files import read_files
 from gpumem_core.devices.assumed import VARIABLE, AssumedDevicesError
 from gpumem_core.devices.probe import known_devices
-from gpumem_core.errors import GpumemError, LateInitialisationError, PolicyError, UnsupportedPolicyError
+from gpumem_core.errors import GpumemError, LateInitialisationError, PluginError, PolicyError, UnsupportedPolicyError
 from gpumem_core.make_plans import (
     check_conflicts,
+    dropped_steps,
     late_positions,
     late_step,
     not_held,
@@ -32,9 +33,12 @@ from gpumem_core.model.device import Device
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.framework import Answer
 from gpumem_core.model.framework_decision import FrameworkDecision
+from gpumem_core.model.late import LateStep
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.outcome import Outcome
+from gpumem_core.model.plan import RuntimeCall
 from gpumem_core.model.report import Report, Row
+from gpumem_core.plugins.registry import PluginProblem
 from gpumem_core.resolve_policy import LIMIT
 from gpumem_core.resolve_policy import decide as decide_fields
 from gpumem_core.sizes import MIB, Size
@@ -111,9 +115,31 @@ def check(decision: Decision) -> dict[str, tuple[int, ...]]:
         if item.settings.on_late.value == "error"
         for position in late[item.name]
     ]
+    errors += [step for item, step in _dropped(installed) if item.settings.on_late.value == "error"]
     if errors:
         raise LateInitialisationError(tuple(errors))
     return {name: positions for name, positions in late.items() if positions}
+
+
+def _dropped(installed: Sequence[FrameworkDecision]) -> list[tuple[FrameworkDecision, LateStep]]:
+    """Return what an earlier `configure` put in force and the new decision drops too late."""
+    process = state.current()
+    if process.decision is None or process.ledger is None:
+        return []
+    earlier = {item.name: item for item in process.decision.frameworks if item.installed}
+    outcomes = process.ledger.outcomes
+    return [
+        (item, step)
+        for item in installed
+        if item.name in earlier
+        for step in dropped_steps(
+            earlier[item.name],
+            item,
+            lambda position, name=item.name: (  # type: ignore[misc]  # bound per round
+                (name, position) in outcomes and outcomes[name, position].status in {"applied", "already"}
+            ),
+        )
+    ]
 
 
 def checked(
@@ -139,6 +165,9 @@ def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
         announce(code, text, decision.ignored)
     for problem in decision.problems:
         announce("GM205", f"{problem}; the other frameworks are not affected", decision.ignored)
+    for item, dropped in _dropped([item for item in decision.frameworks if item.installed]):
+        if item.settings.on_late.value == "warn":
+            announce("GM201", str(dropped), decision.ignored)
     for item in decision.frameworks:
         for entry in not_held(item, "warn", imported_or_named=True):
             announce("GM202", str(entry), decision.ignored)
@@ -161,7 +190,12 @@ def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
 
 def _warn_overruled(decision: Decision, item: FrameworkDecision) -> None:
     """Tell that a setting the user made in the framework's own way is beaten by a stronger source."""
-    native = [d for d in decision.declarations if d.framework == item.name and d.origin.rank == Rank.NATIVE]
+    # What was set through the framework's API the plugin knows better: it may keep it, and notes what it does.
+    native = [
+        d
+        for d in decision.declarations
+        if d.framework == item.name and d.origin.rank == Rank.NATIVE and d.origin.text.startswith("environment ")
+    ]
     for declaration in native:
         fields = LIMIT if declaration.field in LIMIT else (declaration.field,)
         device = None if declaration.device is None else Device(int(declaration.device))
@@ -187,10 +221,41 @@ def carry_out(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
     for item in decision.frameworks:
         for position in late.get(item.name, ()):
             ledger.record(item.name, position, Outcome("late", "it came too late and was left out"))
-    apply_decision(decision.frameworks, ledger)
+    problems = apply_decision(decision.frameworks, ledger)
     for name, distribution in decision.registry.missing.items() if decision.declared else ():
         if not fully_imported(name):
             ledger.tell_when_imported(name, distribution)
+    # Last, because this may raise: the other plans are in force by now.
+    named = {item.name for item in decision.frameworks if item.settings.named}
+    for problem in problems:
+        if problem.name in named:
+            message = f"{problem}; its other changes were taken back, those for other frameworks are in force"
+            raise PluginError(message)
+        announce("GM203", f"{problem}; its other changes were taken back", decision.ignored)
+
+
+def read_already() -> tuple[str, ...]:
+    """Return a sentence for each framework that has read variables of ours and keeps what they said."""
+    process = state.current()
+    if process.decision is None or process.ledger is None:
+        return ()
+    sentences = []
+    for item in process.decision.frameworks:
+        try:
+            now = process.decision.registry.state(item.name, process.ledger.journal.base())
+        except PluginProblem:
+            continue  # its failure stands in the report; nothing can be said about what it has read
+        names = [
+            step.action.name
+            for position, step in enumerate(item.plan.steps)
+            if not isinstance(step.action, RuntimeCall)
+            and (item.name, position) in process.ledger.outcomes
+            and step.action.name in process.ledger.journal.written
+            and closed(step, now) is Answer.YES
+        ]
+        if names:
+            sentences.append(f"{item.name} has started with {', '.join(names)} and keeps it until the process ends")
+    return tuple(sentences)
 
 
 def reconsider() -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gpumem_core.applying.import_watch import fully_imported
-from gpumem_core.make_plans import asked_text, compare
+from gpumem_core.make_plans import asked_text, compare, origin_of
 from gpumem_core.model.framework import Answer, FrameworkState, Observation
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.outcome import Outcome
@@ -90,13 +90,17 @@ class _Rows:
             set="; ".join(dict.fromkeys(str(step.action) for _position, step in steps)) or None,
             in_force=seen.value if seen else None,
             state=state,
-            origin=self.origin(refused, first),
+            origin=self.origin(field, device, refused, first),
             scope=first.scope.value if first else None,
             strength=first.strength.value if first else None,
             why=why,
         )
 
-    def origin(self, refused: Sequence[NotExpressed], step: Step | None) -> str:
+    def origin(self, field: str, device: int | None, refused: Sequence[NotExpressed], step: Step | None) -> str:
+        """Return where the field was declared; a step may express several fields from several places."""
+        declared = origin_of(self.decision, field, device)
+        if declared is not None:
+            return str(declared)
         if step is not None:
             return str(step.because)
         return str(refused[0].origin) if refused else ""

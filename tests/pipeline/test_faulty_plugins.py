@@ -141,10 +141,17 @@ def test_a_variable_that_another_framework_needs_too_survives_the_failure_of_the
     gpumem.reset()
     register(Sharing(), "numbat")
     with pytest.warns(GpumemWarning, match="GM203"):
-        gpumem.configure(
-            allocator="managed", devices={1: {"cap": "1GiB"}}, frameworks={"numbat": {"on_late": "ignore"}}
-        )
+        gpumem.configure(allocator="managed", devices={1: {"cap": "1GiB"}}, on_late="ignore")
     assert os.environ["SHARED_MANAGED"] == "1"
+
+
+def test_a_plugin_that_fails_to_apply_is_an_error_where_the_policy_names_it_and_the_others_stay():
+    importlib.import_module("numbat")
+    gpumem.reset()
+    register(broken("gpumem_apply", ZeroDivisionError("oh")), "numbat")
+    with pytest.raises(gpumem.PluginError, match="numbat .* failed in gpumem_apply: ZeroDivisionError: oh"):
+        gpumem.configure(frameworks={"numbat": {"devices": {1: {"cap": "1GiB"}}}}, cap="8GiB")
+    assert "NUMBAT_LIMIT" not in os.environ
 
 
 def test_a_deferred_failure_never_raises_from_the_users_import(numbat, monkeypatch):

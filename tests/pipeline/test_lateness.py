@@ -160,3 +160,22 @@ def test_a_module_that_initialises_counts_as_not_imported(monkeypatch):
     assert fully_imported("numbat") is None
     assert "numbat" in sys.modules
     assert Deadline.IMPORT is not Deadline.START
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_setting_that_a_later_policy_drops_after_the_start_is_too_late_to_take_back(environ):
+    gpumem.configure(cap="8GiB", growth=True)
+    importlib.import_module("numbat").start()
+    before = environ()
+    with pytest.raises(LateInitialisationError, match=r"to take back cap=8GiB by NUMBAT_LIMIT=8589934592"):
+        gpumem.configure(growth=True)
+    assert environ() == before
+    with pytest.warns(GpumemWarning, match="GM201.*to take back cap=8GiB"):
+        gpumem.configure(growth=True, on_late="warn")
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_setting_that_a_later_policy_drops_before_the_start_is_taken_back():
+    gpumem.configure(cap="8GiB", growth=True)
+    gpumem.configure(growth=True)
+    assert "NUMBAT_LIMIT" not in os.environ

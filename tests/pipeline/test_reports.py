@@ -234,3 +234,27 @@ def test_a_cap_above_the_device_and_a_device_that_is_not_there_are_notes():
     notes = gpumem.explain(cap="100GiB", frameworks={"numbat": {"visible": [0, 5]}}).notes
     assert any("cap=100GiB" in note and "is more than the 16 GiB of device 1" in note for note in notes)
     assert any("visible=[0, 5]" in note and note.endswith("not there: 5") for note in notes)
+
+
+def test_a_required_framework_of_which_nothing_is_asked_is_not_in_force(numbat):
+    gpumem.configure(frameworks={"numbat": {"on_late": "warn"}})
+    with pytest.raises(gpumem.VerificationError, match="the policy asks nothing of it"):
+        gpumem.verify(require=["numbat"], strict=True)
+
+
+def test_a_report_before_configure_shows_the_faults_instead_of_raising(monkeypatch):
+    monkeypatch.setenv("GPUMEM_CAP", "8 gibibytes")
+    report = gpumem.report()
+    assert [(row.framework, row.field, row.state) for row in report.rows] == [("policy", "GPUMEM_CAP", "failed")]
+    assert not report.ok
+
+
+def test_an_unknown_code_to_ignore_is_mentioned(numbat):
+    assert any("there is no warning GM999" in note for note in gpumem.configure(cap="8GiB", ignore=["GM999"]).notes)
+
+
+def test_a_row_names_where_its_own_field_was_declared(numbat, monkeypatch):
+    monkeypatch.setenv("GPUMEM_GROWTH", "true")
+    rows = {row.field: row.origin for row in gpumem.configure(cap="8GiB").rows}
+    assert rows["preallocate"] == "environment GPUMEM_GROWTH"
+    assert rows["cap"].startswith("test_reports.py:")

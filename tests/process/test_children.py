@@ -10,7 +10,7 @@ def test_a_forked_child_keeps_the_policy_and_may_undo_it_for_itself(run):
         "devices": [[1, 2 * GIB]],
         "configured": True,
         "rows": {"cap@None": "in_force", "cap@1": "in_force"},
-        "left": [],
+        "left": ["numbat has started with NUMBAT_LIMIT and keeps it until the process ends"],
         "variable": None,
         "parent": str(8 * GIB),
     }

@@ -17,7 +17,7 @@ def test_the_policy_holds_whether_it_came_before_or_after_the_import(run, when, 
         "loader": "SourceFileLoader",
         "same_loader": True,
         "ok": True,
-        "left": [],
+        "left": ["numbat has started with NUMBAT_LIMIT and keeps it until the process ends"],
         "finders": [],
     }
 

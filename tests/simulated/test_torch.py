@@ -66,7 +66,7 @@ def test_a_cap_taken_ahead_is_one_request_below_it_and_the_rest_still_fits(run_p
 
 
 def test_a_size_taken_ahead_goes_where_the_policy_names_the_device(run_program: RunProgram) -> None:
-    """After the import: two devices, two policies; 1 GiB ahead on device 1, nothing on device 0; it grows to its cap."""
+    """After the import: 1 GiB ahead on device 1, nothing on device 0, and both grow to their own caps."""
     policy = {"devices": {"0": {"cap": "2GiB"}, "1": {"cap": "3GiB", "preallocate": "1GiB"}}}
     asks = [[0, MIB], [1, MIB], [0, "fill"], [1, "fill"]]
     result = ask(run_program, policy, asks, moment="after")

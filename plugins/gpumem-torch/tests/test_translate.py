@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpumem.plugin import (
     Answer,
+    Budgets,
     Deadline,
     FrameworkSettings,
     FrameworkState,
+    Limit,
     Origin,
     Plan,
     Rank,
@@ -285,3 +288,27 @@ def test_a_single_slurm_task_says_nothing_about_devices() -> None:
     assert local_rank({"SLURM_LOCALID": "0", "SLURM_NTASKS": "1"}) is None
     assert local_rank({"SLURM_LOCALID": "1", "SLURM_NTASKS": "4"}) == 1
     assert local_rank({"LOCAL_RANK": "x"}) is None
+
+
+def test_a_process_in_which_pytorch_has_no_gpu_is_left_as_it_is() -> None:
+    """A build for the CPU, or a fork after the start: nothing is written and nothing is late."""
+    state = FrameworkState({"torch": "2.14.1"}, Answer.YES, applicable=False, why_not="built for the CPU")
+    made = plan(state, cap="4GiB", allocator="async")
+    assert {str(step.action) for step in made.steps} == {"(nothing: PyTorch has no GPU in this process)"}
+    assert {step.deadline for step in made.steps} == {Deadline.NEVER}
+
+
+@pytest.mark.parametrize(("machine", "unit"), [("1x16GiB", "bytes"), ("", "fraction")])
+def test_a_limit_of_the_user_is_read_back_in_the_unit_that_is_expected(machine: str, unit: str) -> None:
+    """A call that changes nothing tells the read-back to give a fraction where no total is known."""
+    _settings, known, _missing = budgets_and_settings(PolicyCase("", {"fraction": 0.25}, machine), "torch")
+    origin = Origin(Rank.NATIVE, "environment PYTORCH_CUDA_ALLOC_CONF")
+    budget = known.every()[0]
+    assert budget.limit is not None
+    native = replace(budget, limit=Limit(tuple(replace(bound, origin=origin) for bound in budget.limit.bounds)))
+    budgets = Budgets((native,), native, complete=True) if machine else Budgets((), native, complete=False)
+    made = translate(FrameworkSettings("torch"), budgets, FRESH, {})
+    assert [item.unit for item in made.expectations] == [unit]
+    assert [dict(step.action.arguments) for step in made.steps if isinstance(step.action, RuntimeCall)] == (
+        [{"in_shares": [None]}] if unit == "fraction" else []
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumem_core.applying.announce import announce
 from gpumem_core.applying.import_watch import fully_imported
 from gpumem_core.applying.ledger import Ledger
 from gpumem_core.applying.schedule import closed
@@ -15,8 +14,11 @@ from gpumem_core.model.plan import Plan, RemoveVariable, RuntimeCall, SetVariabl
 from gpumem_core.plugins.registry import PluginProblem
 
 
-def apply_decision(frameworks: Sequence[FrameworkDecision], ledger: Ledger) -> None:
-    """Carry out the plans of all installed frameworks. A plugin that fails loses its own changes only."""
+def apply_decision(frameworks: Sequence[FrameworkDecision], ledger: Ledger) -> tuple[PluginProblem, ...]:
+    """Carry out the plans of all installed frameworks; return the problems of plugins that failed.
+
+    A plugin that fails loses its own changes only.
+    """
     installed = [decision for decision in frameworks if decision.installed]
     problems: list[PluginProblem] = []
     for decision in installed:
@@ -25,9 +27,7 @@ def apply_decision(frameworks: Sequence[FrameworkDecision], ledger: Ledger) -> N
             problems.append(problem)
             others = {name for other in installed if other is not decision for name in _variables(other.plan)}
             ledger.withdraw(decision.name, frozenset(_variables(decision.plan) - others))
-    # Last, because a warning may be turned into an error: that must not keep the other plans from being applied.
-    for problem in problems:
-        announce("GM203", f"{problem}; its other changes were taken back", ledger.ignored)
+    return tuple(problems)
 
 
 def _variables(plan: Plan) -> set[str]:

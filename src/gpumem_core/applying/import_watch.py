@@ -21,7 +21,7 @@ Callback = Callable[[str, ModuleType], None]
 def fully_imported(name: str) -> ModuleType | None:
     """Return the module if it is imported to the end; one that is still initialising counts as not imported."""
     module = sys.modules.get(name)
-    if not isinstance(module, ModuleType) or getattr(module.__spec__, "_initializing", False):
+    if not isinstance(module, ModuleType) or getattr(getattr(module, "__spec__", None), "_initializing", False):
         return None
     return module
 
@@ -59,7 +59,7 @@ class ImportWatch(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return the spec that the other finders give, with a loader that tells; None for every other name."""
         if self._unfinished:
-            self._tell_finished()
+            self.tell_finished()
         if fullname not in self._names or fullname in self._unfinished:
             return None
         for finder in tuple(sys.meta_path):
@@ -71,7 +71,8 @@ class ImportWatch(MetaPathFinder):
                 return spec
         return None
 
-    def _tell_finished(self) -> None:
+    def tell_finished(self) -> None:
+        """Tell about the modules that were being imported when they were added and are imported now."""
         for name in tuple(self._unfinished):
             module = fully_imported(name)
             if module is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -39,8 +38,8 @@ class Ledger:
         self._undo: list[tuple[str, str, Undo | None]] = []
         self._waiting: dict[str, list[tuple[int, Step]]] = {}
         self._without_plugin: dict[str, str] = {}
-        # Taken by the callbacks of the import watch, which must never wait for the lock of `configure`.
-        self._waiting_lock = threading.Lock()
+        # No lock: a callback of the import watch takes its entry with one atomic pop, so that it never waits for
+        # `configure` in another thread, and no fork can leave a lock taken in the child.
         self._watch = ImportWatch(self._imported)
         self._closed = False
 
@@ -64,8 +63,7 @@ class Ledger:
         """Carry out runtime calls as soon as the framework is imported."""
         for position, _step in steps:
             self.record(framework, position, Outcome("pending", f"until {framework} is imported"))
-        with self._waiting_lock:
-            self._waiting[framework] = steps
+        self._waiting[framework] = steps
         self._watch.add(framework)
         module = fully_imported(framework)
         if module is not None:  # another thread finished the import meanwhile
@@ -73,15 +71,17 @@ class Ledger:
 
     def tell_when_imported(self, framework: str, distribution: str) -> None:
         """Warn when a framework without a plugin is imported."""
-        with self._waiting_lock:
-            self._without_plugin[framework] = distribution
+        self._without_plugin[framework] = distribution
         self._watch.add(framework)
+
+    def catch_up(self) -> None:
+        """Do what waited for imports that another thread has finished meanwhile."""
+        self._watch.tell_finished()
 
     def _imported(self, framework: str, module: ModuleType) -> None:
         """Do what waited for this import. Never raises: that would make the user's import fail."""
-        with self._waiting_lock:
-            steps = self._waiting.pop(framework, [])
-            distribution = self._without_plugin.pop(framework, None)
+        steps = self._waiting.pop(framework, [])
+        distribution = self._without_plugin.pop(framework, None)
         if self._closed:
             return
         if distribution:
@@ -107,16 +107,14 @@ class Ledger:
         self._undo = [entry for entry in self._undo if entry[0] != framework]
         _undo_all(mine)
         self.journal.restore(names)
-        with self._waiting_lock:
-            self._waiting.pop(framework, None)
+        self._waiting.pop(framework, None)
 
     def close(self) -> tuple[str, ...]:
         """Stop waiting and take the runtime calls back; return what could not be taken back."""
         self._closed = True
         self._watch.remove()
-        with self._waiting_lock:
-            self._waiting.clear()
-            self._without_plugin.clear()
+        self._waiting.clear()
+        self._without_plugin.clear()
         entries, self._undo = self._undo, []
         return _undo_all(entries)
 

@@ -21,6 +21,9 @@ CONTROLS: Final[Mapping[str, str]] = {
 }
 """Variables that are no policy fields, with their meaning."""
 
+RESERVED: Final = ("GPUMEM_DISABLE", "GPUMEM_PLUGINS", "GPUMEM_REPORT", "GPUMEM_STATE")
+"""Names that a later version will read; until then they have no effect, which is said."""
+
 # A Kubernetes service called gpumem, or gpumem-something, puts these into every pod of its namespace.
 _KUBERNETES: Final = re.compile(
     r"GPUMEM(?:_[A-Z0-9_]+)?_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?"
@@ -37,6 +40,9 @@ def read_environment(environ: Mapping[str, str]) -> Declared:
     for name in sorted(environ):
         value = environ[name]
         if not name.startswith(PREFIX) or not value.strip() or name in CONTROLS or _KUBERNETES.fullmatch(name):
+            continue
+        if name in RESERVED:
+            warnings.append(("GM102", f"the variable {name} has no effect in this version of gpumem"))
             continue
         path = _path(name)
         if path[0] not in names_at("policy"):

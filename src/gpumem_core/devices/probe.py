@@ -97,6 +97,10 @@ def _by_uuid(prefixes: Sequence[str], devices: Sequence[NvmlDevice], why: str) -
         if len(matches) != 1:
             break
         found.append(_device(len(found), by_uuid[matches[0]], True, ()))
+        if matches[0].startswith("MIG-"):
+            if len(prefixes) > 1:
+                why = "; ".join(filter(None, (why, "CUDA uses the first MIG instance of CUDA_VISIBLE_DEVICES only")))
+            break
     return Devices(tuple(found), complete=True, source="nvml", driver=True, why=why)
 
 

@@ -53,6 +53,10 @@ def take(size, device):
         kept.append(torch.empty(size, dtype=torch.uint8, device=f"cuda:{device}"))
     except torch.OutOfMemoryError:
         return False
+    except RuntimeError as error:  # before 2.8 PyTorch fails to put its message together without NVML
+        if "nvmlInit" not in str(error):
+            raise
+        return False
     return True
 
 

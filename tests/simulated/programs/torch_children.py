@@ -1,4 +1,4 @@
-"""A policy that was declared before a fork, a child that uses the GPU, and a spawned one that inherits the variables."""
+"""A policy declared before a fork, a child that uses the GPU, and a spawned one that inherits the variables."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Policies that come after PyTorch has allocated: caps above and below what is held, the same twice, options, a change."""
+"""Policies that come after PyTorch has allocated: caps above and below what is held, options, segments, a backend."""
 
 import json
 import os
@@ -11,7 +11,7 @@ GIB = 1 << 30
 kept = [torch.empty(3 * GIB, dtype=torch.uint8, device="cuda")]
 
 
-def row(field="cap", device=None):
+def row(field="cap"):
     mine = [r for r in gpumem.verify().rows if (r.framework, r.field) == ("torch", field)]
     return [mine[0].state, mine[0].in_force]
 

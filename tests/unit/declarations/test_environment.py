@@ -144,3 +144,10 @@ def test_an_empty_part_of_a_name_is_an_error():
 
 def test_variables_that_only_choose_are_no_fields():
     assert declared(**dict.fromkeys(CONTROLS, "x")) == {}
+
+
+@pytest.mark.parametrize("name", ["GPUMEM_DISABLE", "GPUMEM_PLUGINS", "GPUMEM_REPORT", "GPUMEM_STATE"])
+def test_a_name_of_a_later_version_is_told_to_have_no_effect(name):
+    declared = read_environment({name: "1"})
+    assert declared.faults == ()
+    assert declared.warnings == (("GM102", f"the variable {name} has no effect in this version of gpumem"),)

@@ -20,6 +20,7 @@ from gpumem_torch import configure_allocator
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.keys import KEYS
 from gpumem_torch.parse import Entry, merge
+from gpumem_torch.release import ONE_CONFIGURATION, is_before
 from gpumem_torch.situation import Parts, Situation
 from gpumem_torch.translate_options import Options
 from gpumem_torch.variables import CUDA_NAME, NEW_NAME
@@ -93,7 +94,11 @@ class ConfigurationSteps:
             changes["backend"] = backend
         for names, deadline in self._by_deadline(changes):
             text = merge(self._entries(), {name: changes[name] for name in names})
-            shown = f"torch._C._accelerator_setAllocatorSettings({text!r})"
+            old = is_before(self.situation.release, ONE_CONFIGURATION)
+            setter = (
+                "torch.cuda.memory._set_allocator_settings" if old else "torch._C._accelerator_setAllocatorSettings"
+            )
+            shown = f"{setter}({text!r})"
             call = RuntimeCall(configure_allocator.NAME, {"text": text}, shown)
             steps.append(self._step(call, names, deadline))
         return Parts(tuple(steps))

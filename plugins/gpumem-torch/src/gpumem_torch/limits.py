@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpumem.plugin import (
     Budget,
     Budgets,
@@ -23,9 +25,10 @@ from gpumem_torch import limit_memory
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.fractions_of_total import chosen_fraction
 from gpumem_torch.release import LIMITS_WITHOUT_CONTEXT, is_before
+from gpumem_torch.runtime import LEAVE_AS_IS
 from gpumem_torch.situation import Parts, Situation
 
-SHARE_TOLERANCE = 1e-9
+SHARE_TOLERANCE = 1e-8
 """PyTorch keeps bytes: a fraction comes back as bytes / total, up to half a byte off."""
 
 UNLIMITED = Origin(Rank.ARGUMENTS, 'cap="none"')
@@ -66,7 +69,8 @@ def _limit(
 ) -> Parts:
     expectation = _expectation(budget, limit, budgets)
     if limit.origin.rank is Rank.NATIVE:  # the user set it in PyTorch's own way: it is only read back
-        return Parts(expectations=(expectation,))
+        read_back = replace(expectation, tolerance=SHARE_TOLERANCE)
+        return Parts((_only_read_back(budget, limit),) if expectation.unit == "fraction" else (), (read_back,))
     if choice.word == "foreign":
         reason = (
             f"PyTorch allocates through another allocator ({situation.backend}), set with "
@@ -76,6 +80,20 @@ def _limit(
         return Parts(not_expressed=(refusal,))
     in_shares = expectation.unit == "fraction"
     return Parts((_step(budget, bounds_of(limit), but, limit.origin, choice, in_shares=in_shares),), (expectation,))
+
+
+def _only_read_back(budget: Budget, limit: Limit) -> Step:
+    """Return the call that changes nothing and has the limit read back as a fraction, because no total is known."""
+    return Step(
+        action=RuntimeCall(LEAVE_AS_IS, {"in_shares": [budget.ordinal]}, "(as the user set it)"),
+        fields=("limit",),
+        because=limit.origin,
+        moment=Moment.ON_IMPORT,
+        deadline=Deadline.NEVER,
+        scope=Scope.DEVICE,
+        strength=Strength.HARD,
+        device=budget.ordinal,
+    )
 
 
 def _expectation(budget: Budget, limit: Limit, budgets: Budgets) -> Expectation:

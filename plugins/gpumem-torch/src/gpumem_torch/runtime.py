@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Final
+from typing import Final, cast
 
 from gpumem.plugin import Progress, RuntimeCall, Undo
 from gpumem_torch import configure_allocator, limit_memory, take_ahead
+from gpumem_torch.call_record import RECORD
 from gpumem_torch.imported import Torch, UnreadableError
 
 LEAVE_AS_IS: Final = "leave_as_is"
-"""The call for what PyTorch does by itself. It changes nothing."""
+"""The call for what PyTorch does by itself. Nothing is changed; ``in_shares`` lists budgets to read back as fractions."""
 
 
 def carry_out(call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo:
@@ -29,11 +31,10 @@ def carry_out(call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo
     if call.name == configure_allocator.NAME:
         return configure_allocator.configure_allocator(torch, call, progress)
     if call.name == LEAVE_AS_IS:
-        progress.done("PyTorch does so by itself")
-        return _nothing_to_take_back
+        shares = cast("Sequence[int | None]", call.arguments.get("in_shares", ()))
+        RECORD.in_shares.update(shares)
+        RECORD.alone.update(device for device in shares if device is not None)
+        progress.done()
+        return lambda: RECORD.in_shares.difference_update(shares)
     message = f"gpumem-torch knows no call {call.name!r}"
     raise UnreadableError(message)
-
-
-def _nothing_to_take_back() -> None:
-    """Stand for an undo where nothing was changed."""

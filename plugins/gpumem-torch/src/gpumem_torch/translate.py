@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gpumem.plugin import (
+    Answer,
     Budgets,
     Deadline,
     FrameworkSettings,
@@ -26,6 +28,8 @@ from gpumem_torch.situation import Parts, situation_of
 from gpumem_torch.translate_options import translate_options
 from gpumem_torch.variables import HIP_NAME
 
+NOTHING_TO_DO = RuntimeCall(LEAVE_AS_IS, {}, "(nothing: PyTorch has no GPU in this process)")
+
 
 def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkState, environ: Mapping[str, str]) -> Plan:
     """Return the plan; see `gpumem.plugin.hookspecs.gpumem_plan`."""
@@ -42,7 +46,10 @@ def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSta
     if configuration.changes and environ.get(HIP_NAME):
         note = f"{HIP_NAME} is set, but this PyTorch is built for CUDA: its keys were not taken over"
         parts += Parts(notes=(note,))
-    return Plan(settings.framework, parts.steps, parts.expectations, parts.not_expressed, parts.notes)
+    steps = parts.steps
+    if state.imported is Answer.YES and not state.applicable:
+        steps = tuple(replace(step, action=NOTHING_TO_DO, deadline=Deadline.NEVER) for step in steps)
+    return Plan(settings.framework, steps, parts.expectations, parts.not_expressed, parts.notes)
 
 
 def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str, str]) -> Parts:
