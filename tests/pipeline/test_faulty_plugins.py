@@ -149,7 +149,7 @@ def test_a_plugin_that_fails_to_apply_is_an_error_where_the_policy_names_it_and_
     importlib.import_module("numbat")
     gpumem.reset()
     register(broken("gpumem_apply", ZeroDivisionError("oh")), "numbat")
-    with pytest.raises(gpumem.PluginError, match="numbat .* failed in gpumem_apply: ZeroDivisionError: oh"):
+    with pytest.raises(gpumem.PluginError, match=r"numbat .* failed in gpumem_apply: ZeroDivisionError: oh"):
         gpumem.configure(frameworks={"numbat": {"devices": {1: {"cap": "1GiB"}}}}, cap="8GiB")
     assert "NUMBAT_LIMIT" not in os.environ
 

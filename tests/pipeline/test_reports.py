@@ -236,7 +236,8 @@ def test_a_cap_above_the_device_and_a_device_that_is_not_there_are_notes():
     assert any("visible=[0, 5]" in note and note.endswith("not there: 5") for note in notes)
 
 
-def test_a_required_framework_of_which_nothing_is_asked_is_not_in_force(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_a_required_framework_of_which_nothing_is_asked_is_not_in_force():
     gpumem.configure(frameworks={"numbat": {"on_late": "warn"}})
     with pytest.raises(gpumem.VerificationError, match="the policy asks nothing of it"):
         gpumem.verify(require=["numbat"], strict=True)
@@ -249,11 +250,13 @@ def test_a_report_before_configure_shows_the_faults_instead_of_raising(monkeypat
     assert not report.ok
 
 
-def test_an_unknown_code_to_ignore_is_mentioned(numbat):
+@pytest.mark.usefixtures("numbat")
+def test_an_unknown_code_to_ignore_is_mentioned():
     assert any("there is no warning GM999" in note for note in gpumem.configure(cap="8GiB", ignore=["GM999"]).notes)
 
 
-def test_a_row_names_where_its_own_field_was_declared(numbat, monkeypatch):
+@pytest.mark.usefixtures("numbat")
+def test_a_row_names_where_its_own_field_was_declared(monkeypatch):
     monkeypatch.setenv("GPUMEM_GROWTH", "true")
     rows = {row.field: row.origin for row in gpumem.configure(cap="8GiB").rows}
     assert rows["preallocate"] == "environment GPUMEM_GROWTH"
