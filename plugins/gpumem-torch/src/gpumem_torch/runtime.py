@@ -12,7 +12,7 @@ from gpumem_torch.call_record import RECORD
 from gpumem_torch.imported import Torch, UnreadableError
 
 LEAVE_AS_IS: Final = "leave_as_is"
-"""The call for what PyTorch does by itself. Nothing is changed; ``in_shares`` lists budgets to read back as fractions."""
+"""The call for what PyTorch does by itself. ``in_shares`` lists budgets to read back as fractions."""
 
 
 def carry_out(call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo:
