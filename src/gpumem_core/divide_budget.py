@@ -62,15 +62,15 @@ class BudgetDivider:
             item.device is not None and item.framework in (None, framework) and matches(item.device, device)
             for item in self.declarations
         )
+        unlimited = bool(deciding) and all(item.value is UNLIMITED for item in deciding)
         return Budget(
             ordinal=device.ordinal if device else None,
             total=total,
             limit=Limit(tuple(bounds)) if bounds else None,
-            unlimited=bool(deciding) and all(item.value is UNLIMITED for item in deciding),
             preallocate=self._preallocation(framework, device, total, missing),
             named=named,
             largest_total=self.devices.largest_card if device else None,
-            unlimited_because=next((item.origin for item in deciding if item.value is UNLIMITED), None),
+            unlimited_because=deciding[0].origin if unlimited else None,
         )
 
     def _bound(

@@ -157,12 +157,12 @@ def test_an_overruled_variable_that_cannot_be_rewritten_is_removed() -> None:
 
 def test_no_limit_explicitly_removes_only_what_there_is() -> None:
     """A declared "none" without a limit anywhere asks for nothing."""
-    assert plan_of(others=budget(unlimited=True)).steps == ()
-    plan = plan_of(others=budget(unlimited=True), environ={NAME: str(GIB)})
+    assert plan_of(others=budget(unlimited_because=HERE)).steps == ()
+    plan = plan_of(others=budget(unlimited_because=HERE), environ={NAME: str(GIB)})
     assert plan.steps[0].action == RemoveVariable(NAME)
     assert call(plan).arguments["unlimited"] is True
     imported = FrameworkState(imported=Answer.YES)
-    assert call(plan_of(others=budget(unlimited=True), state=imported)).arguments["unlimited"] is True
+    assert call(plan_of(others=budget(unlimited_because=HERE), state=imported)).arguments["unlimited"] is True
 
 
 def test_a_limit_beats_the_direct_allocator() -> None:

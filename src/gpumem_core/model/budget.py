@@ -110,8 +110,7 @@ class Budget:
         ordinal: the device as the program sees it; None in `Budgets.others`.
         total: the device's memory in bytes, None where unknown.
         limit: the most its allocator may hold, None for no limit of ours.
-        unlimited: True where ``"none"`` was declared: an explicit wish for no limit.
-        unlimited_because: where ``"none"`` was declared.
+        unlimited_because: where ``"none"`` was declared, an explicit wish for no limit; None where it was not.
         preallocate: what is taken at first touch, None for the framework's own way.
         named: whether the policy has an override for this very device.
         largest_total: where it is uncertain which card the ordinal means, the total of the largest one it may be;
@@ -121,11 +120,15 @@ class Budget:
     ordinal: int | None
     total: int | None = None
     limit: Limit | None = None
-    unlimited: bool = False
     preallocate: Preallocation | None = None
     named: bool = False
     largest_total: int | None = None
     unlimited_because: Origin | None = None
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether there is an explicit wish for no limit."""
+        return self.unlimited_because is not None
 
     @property
     def limit_bytes(self) -> int | None:

@@ -30,7 +30,6 @@ from gpumem_cupy.describe import LIMIT_VARIABLE, NAME
 from gpumem_cupy.rule import Rule, rule_for
 from gpumem_cupy.runtime import OWN_WAY, SET_LIMIT
 
-_DECLARED_NONE = Origin(Rank.DEFAULT, "a declared limit of none")
 _AHEAD = "what is taken ahead on a device is reused by the stream that was current at its first allocation"
 _GROWS = "CuPy's pool takes memory on request only"
 
@@ -114,8 +113,10 @@ class _Limits:
     def variable(self) -> None:
         """Set the variable where it says what is asked; remove a user's one that is overruled everywhere."""
         amount = self.bytes_for_all()
-        limited = [b.limit.origin for b in self.budgets.every() if b.limit]
-        origin = min(limited, key=lambda item: item.rank) if limited else _DECLARED_NONE
+        said = [b.limit.origin if b.limit else b.unlimited_because for b in self.budgets.every()]
+        origin = min((item for item in said if item), key=lambda item: item.rank, default=None)
+        if origin is None:
+            return
         if amount is not None:
             action: SetVariable | RemoveVariable = SetVariable(LIMIT_VARIABLE, str(amount))
             note = ""
@@ -167,7 +168,7 @@ class _Limits:
         if not fields:
             return
         origins = [item.origin for item in (budget.limit, budget.preallocate) if item is not None]
-        because = min(origins, key=lambda origin: origin.rank) if origins else _DECLARED_NONE
+        because = min([*origins, *filter(None, [budget.unlimited_because])], key=lambda origin: origin.rank)
         self.steps.append(self.step(ordinal, rule, tuple(fields), because))
 
     def some_limited(self) -> bool:

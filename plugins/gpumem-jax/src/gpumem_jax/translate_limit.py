@@ -75,7 +75,7 @@ def _without_limit(situation: Situation) -> Part:
     """An explicit wish for no limit beats the user's own variable; JAX's own default stays."""
     if not any(budget.unlimited for budget in situation.seen):
         return Part()
-    because = Origin(Rank.ARGUMENTS, 'cap = "none"')
+    because = next(b.unlimited_because for b in situation.seen if b.unlimited_because)
     steps = tuple(
         variable_step(RemoveVariable(name), ("limit",), because, Strength.HARD)
         for name in (variables.FRACTION, variables.NEW_FRACTION)

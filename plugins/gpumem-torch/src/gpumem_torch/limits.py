@@ -31,9 +31,6 @@ from gpumem_torch.situation import Parts, Situation
 SHARE_TOLERANCE = 1e-8
 """PyTorch keeps bytes: a fraction comes back as bytes / total, up to half a byte off."""
 
-UNLIMITED = Origin(Rank.ARGUMENTS, 'cap="none"')
-"""A budget does not tell who wished for no limit."""
-
 
 def bounds_of(limit: Limit | None) -> list[list[float]]:
     """Return the bounds of a limit as plain pairs of a share of the total and bytes."""
@@ -48,8 +45,8 @@ def limits(settings: FrameworkSettings, budgets: Budgets, choice: Choice, situat
         but = alone if budget.ordinal is None else []
         if budget.limit is not None:
             parts += _limit(settings.framework, budget, budget.limit, but, budgets, choice, situation)
-        elif budget.unlimited and situation.user_limits:
-            parts += Parts((_step(budget, [], but, UNLIMITED, choice),))
+        elif budget.unlimited_because and situation.user_limits:
+            parts += Parts((_step(budget, [], but, budget.unlimited_because, choice),))
     if parts.steps and budgets.ambiguous:
         parts += Parts(notes=("PyTorch's limits are calculated when CUDA starts, from the memory of the very device",))
     several = not budgets.complete or len(budgets.devices) > 1
