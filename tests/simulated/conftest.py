@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
 from gpumem_simgpu import SimulatedGpus, SimulatedRun
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -24,7 +25,8 @@ class ProgramRun:
     @property
     def json(self) -> Any:
         """The last line of the output, as JSON; fails with everything the program printed."""
-        assert self.run.returncode == 0, f"exit code {self.run.returncode}\n{self.run.stdout}\n{self.run.stderr[-6000:]}"
+        told = f"exit code {self.run.returncode}\n{self.run.stdout}\n{self.run.stderr[-6000:]}"
+        assert self.run.returncode == 0, told
         return json.loads(self.run.stdout.strip().splitlines()[-1])
 
 

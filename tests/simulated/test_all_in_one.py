@@ -29,7 +29,7 @@ FOUR = ("jax", "tensorflow", "torch", "cupy")
 def test_each_framework_stays_under_the_cap_and_all_fit(
     run_program: RunProgram, moment: str, names: tuple[str, ...]
 ) -> None:
-    """With a cap of 2 GiB and growth, 512 MiB fit for each, 2 GiB more are refused to each, none held more than 2 GiB."""
+    """With a cap of 2 GiB and growth, 512 MiB fit for each and 2 GiB more do not; none held more than 2 GiB."""
     policy = {"cap": "2GiB", "growth": True}
     env = {"POLICY": json.dumps(policy), "TOO_MUCH": str(2 * GIB)}
     result = run_program("all_in_one.py", moment, ",".join(names), devices="1x16GiB", env=env)

@@ -15,9 +15,9 @@ GIB = 1 << 30
 
 def touch_jax(size):
     import jax
-    import numpy
+    import numpy as np
 
-    return jax.device_put(numpy.zeros(size, numpy.uint8)).block_until_ready()
+    return jax.device_put(np.zeros(size, np.uint8)).block_until_ready()
 
 
 def touch_tensorflow(size):
@@ -53,16 +53,13 @@ for name in NAMES:
 if MOMENT == "between":
     configure()
 
-kept, refused = [], {}
-for name in NAMES:
-    kept.append(TOUCH[name](16 << 20))
-for name in NAMES:
-    kept.append(TOUCH[name](512 << 20))
+kept = [TOUCH[name](size) for size in (16 << 20, 512 << 20) for name in NAMES]
+refused = {}
 for name in NAMES:
     try:
         kept.append(TOUCH[name](int(os.environ["TOO_MUCH"])))
         refused[name] = "granted"
-    except Exception as error:  # noqa: BLE001 - each framework has a class of its own; the test looks at it
+    except Exception as error:  # each framework has a class of its own; the test looks at it
         refused[name] = type(error).__name__
 report = gpumem.verify()
 print(json.dumps({"refused": refused, "report": report.to_dict()}))
