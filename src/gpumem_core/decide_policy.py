@@ -182,12 +182,22 @@ class _Deciding:
             self.faulty[name] = reading.faults
         return tuple(found)
 
-    def warn_of_faults(self, name: str, plan: Plan) -> None:
-        """Tell of the user's variables that the framework cannot read, unless the plan replaces them anyway."""
+    def warn_of_faults(self, name: str, plan: Plan, *, named: bool) -> None:
+        """Tell of the user's variables that the framework cannot read, unless the plan replaces them anyway.
+
+        One that costs the framework its GPU, or the process its life, is an error where the policy names the
+        framework: what the policy asks of it could not come to be.
+        """
         replaced = {step.action.name for step in plan.steps if not isinstance(step.action, RuntimeCall)}
-        for fault in self.faulty.get(name, ()):
-            if fault.variable not in replaced and is_installed(name):
-                self.warnings.append(("GM105", f"{name}: {fault.variable}={fault.text!r} {fault.problem}"))
+        left = [f for f in self.faulty.get(name, ()) if f.variable not in replaced and is_installed(name)]
+        fatal = tuple(
+            Fault(f"{f.variable}={f.text}", Origin(Rank.NATIVE, f"environment {f.variable}"), f.problem)
+            for f in left
+            if f.fatal and named
+        )
+        if fatal:
+            raise PolicyError(fatal)
+        self.warnings += [("GM105", f"{name}: {fault.variable}={fault.text!r} {fault.problem}") for fault in left]
 
     def devices(self, declarations: Sequence[Declaration], states: Mapping[str, FrameworkState]) -> Devices:
         """Ask for the devices only if a plan needs them."""
@@ -235,7 +245,7 @@ class _Deciding:
         except PluginProblem as problem:
             self.problem(problem)
             plan = Plan(name)
-        self.warn_of_faults(name, plan)
+        self.warn_of_faults(name, plan, named=settings.named)
         self.notes += [f"{name}: {note}" for note in plan.notes if is_installed(name)]
         if devices.ambiguous:
             self.notes.append(devices.ambiguous)

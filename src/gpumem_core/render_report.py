@@ -34,7 +34,7 @@ def render(report: Report) -> str:
     for row, cells in zip(rows, table, strict=True):
         line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
         lines.append(line)
-        if row.why and row.state not in {"in_force", "planned"} and (row.framework, row.why) not in told:
+        if row.why and row.state != "in_force" and (row.framework, row.why) not in told:
             told.add((row.framework, row.why))
             lines.append(f"         {row.why}")
     lines += [f"note     {note}" for note in report.notes]

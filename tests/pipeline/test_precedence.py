@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gpumem
-from gpumem import GpumemWarning, Policy
+from gpumem import GpumemWarning, Policy, PolicyError
 from gpumem_core import suggestions
 from gpumem_core.sizes import GIB
 
@@ -227,3 +227,11 @@ def test_a_limit_that_nothing_holds_is_an_error_for_who_is_imported_or_named(env
     gpumem.reset()
     gpumem.configure(cap="8GiB", frameworks={"bilby": {"on_unsupported": "ignore"}})
     assert environ() == before
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_variable_that_costs_the_gpu_is_an_error_where_the_policy_names_the_framework(monkeypatch):
+    monkeypatch.setenv("NUMBAT_LIMIT", "8GiB")
+    with pytest.raises(PolicyError, match=r"NUMBAT_LIMIT=8GiB \(environment NUMBAT_LIMIT\): is not a number"):
+        gpumem.configure(frameworks={"numbat": {"growth": True}})
+    assert gpumem.configure(frameworks={"numbat": {"cap": "2GiB"}}).ok  # the policy replaces it
