@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
 
 
 def main(source: str, output: str, api_version: int) -> int:
     """Translate the one file, with the settings that CuPy's own build uses."""
-    import Cython
     from Cython.Compiler import Main, Options
 
     os.chdir(source)  # its include paths are relative to it
@@ -20,7 +20,7 @@ def main(source: str, output: str, api_version: int) -> int:
         "CUPY_HIP_VERSION": 0,
         "CUPY_USE_CUDA_PYTHON": False,
         "CUPY_CUFFT_STATIC": False,
-        "CUPY_CYTHON_VERSION": Cython.__version__,
+        "CUPY_CYTHON_VERSION": version("cython"),
         "CUPY_DEPENDENCY": None,
     }
     directives = {"binding": False, "linetrace": False, "profile": False, "embedsignature": True}
