@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from gpumem_core.model.budget import Bound, Budget, Budgets, Limit, Preallocation
@@ -13,7 +14,7 @@ from gpumem_core.model.origin import DEFAULT_ORIGIN, Origin
 from gpumem_core.model.plan import NotExpressed
 from gpumem_core.model.settings import FrameworkSettings
 from gpumem_core.resolve_policy import LIMIT, decide, matches
-from gpumem_core.sizes import MIB, Size, human
+from gpumem_core.sizes import MIB, Size, exact, human
 
 DEFAULT_HEADROOM: Final = 512 * MIB
 """For one process that shares a card: contexts of 256 to 616 MiB were published, see docs/explanation/headroom.md."""
@@ -63,11 +64,12 @@ class BudgetDivider:
             for item in self.declarations
         )
         unlimited = bool(deciding) and all(item.value is UNLIMITED for item in deciding)
+        limit = Limit(tuple(bounds)) if bounds else None
         return Budget(
             ordinal=device.ordinal if device else None,
             total=total,
-            limit=Limit(tuple(bounds)) if bounds else None,
-            preallocate=self._preallocation(framework, device, total, missing),
+            limit=limit,
+            preallocate=_within(self._preallocation(framework, device, total, missing), limit, total),
             named=named,
             largest_total=self.devices.largest_card if device else None,
             unlimited_because=deciding[0].origin if unlimited else None,
@@ -156,7 +158,17 @@ class BudgetDivider:
                 missing.append(NotExpressed(framework, "preallocate", reason, decided[0].origin, ordinal, asked))
                 return None
             amount = int((value.percent or 0.0) / 100 * base)
-        return Preallocation(amount, decided[0].origin)
+        return Preallocation(amount, decided[0].origin, "" if value.bytes else str(value))
+
+
+def _within(preallocation: Preallocation | None, limit: Limit | None, total: int | None) -> Preallocation | None:
+    """Return what is taken ahead: a size that reaches a limit from another source is the whole limit."""
+    if preallocation is None or limit is None or isinstance(preallocation.amount, bool):
+        return preallocation
+    most = limit.in_bytes(total)
+    if not most or preallocation.amount < most:
+        return preallocation
+    return replace(preallocation, amount=True, asked=preallocation.asked or exact(preallocation.amount))
 
 
 def impossible_bounds(framework: str, budgets: Budgets) -> tuple[Fault, ...]:
@@ -206,6 +218,6 @@ def taken_ahead(budgets: Mapping[str, Budgets]) -> tuple[str, ...]:
             continue
         amounts = {name: each.of(ordinal).preallocate_bytes or 0 for name, each in budgets.items()}
         if sum(amounts.values()) > total:
-            parts = ", ".join(f"{name} {amount}" for name, amount in amounts.items() if amount)
-            sentences.append(f"on device {ordinal} the frameworks take {parts} bytes ahead, but it has {total}")
+            parts = ", ".join(f"{name} {human(amount)}" for name, amount in amounts.items() if amount)
+            sentences.append(f"on device {ordinal} the frameworks take ahead {parts}, but it has {human(total)}")
     return tuple(sentences)

@@ -182,8 +182,11 @@ def asked_text(decision: FrameworkDecision, field: str, device: int | None) -> s
         texts = [budget.limit.asked for budget in chosen if budget.limit]
         return " / ".join(dict.fromkeys(texts)) or ("cap=none" if any(b.unlimited for b in chosen) else "")
     if field == "preallocate":
-        amounts = [b.preallocate.amount for b in chosen if b.preallocate]
-        shown = [str(a).lower() if isinstance(a, bool) else exact(a) for a in amounts]
+        shown = [
+            b.preallocate.asked or (str(a).lower() if isinstance(a := b.preallocate.amount, bool) else exact(a))
+            for b in chosen
+            if b.preallocate
+        ]
         return " / ".join(f"preallocate={text}" for text in dict.fromkeys(shown))
     return ""
 

@@ -12,6 +12,7 @@ from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import DEFAULT_ORIGIN, Rank
 from gpumem_core.model.read_value import nearest
 from gpumem_core.model.settings import Allocator, FrameworkSettings, Reaction, Resolved, Visible
+from gpumem_core.sizes import Size
 
 LIMIT: Final = ("cap", "fraction")
 """One setting: a stronger source replaces the pair."""
@@ -145,7 +146,18 @@ def faults_of(declarations: Sequence[Declaration], settings: FrameworkSettings, 
             problem = f"the whole limit is to be taken at first touch by {settings.framework}, but it has no limit"
             accepted = 'a limit beside it, such as cap = "8GiB" or fraction = 0.5'
             faults[Fault(taken[0].key, taken[0].origin, problem, accepted)] = None
+        for item in limit:
+            if taken and taken[0].origin.rank is item.origin.rank and _more(taken[0].value, item.value):
+                problem = f"{taken[0].value} taken ahead is more than the {item.field} of {item.value} ({item.origin})"
+                faults[Fault(taken[0].key, taken[0].origin, problem, f"a size up to {item.value}, or true")] = None
     return list(faults)
+
+
+def _more(taken: object, cap: object) -> bool:
+    """Return whether both are amounts in bytes and the first is the larger one."""
+    if not (isinstance(taken, Size) and isinstance(cap, Size)) or taken.bytes is None or cap.bytes is None:
+        return False
+    return taken.bytes > cap.bytes
 
 
 def _to_check(declarations: Sequence[Declaration], devices: Devices) -> list[Device | None]:

@@ -103,3 +103,17 @@ def test_without_a_driver_nothing_applies_and_nothing_is_said(monkeypatch, envir
 @pytest.mark.usefixtures("numbat")
 def test_an_empty_policy_is_fine():
     assert gpumem.configure({}).rows == ()
+
+
+@pytest.mark.usefixtures("numbat")
+def test_more_taken_ahead_than_the_cap_at_the_same_place_is_an_error():
+    with pytest.raises(PolicyError, match=r"preallocate .*: 30GiB taken ahead is more than the cap of 20GiB"):
+        gpumem.configure(cap="20GiB", preallocate="30GiB")
+
+
+@pytest.mark.usefixtures("numbat")
+def test_a_size_ahead_that_reaches_a_cap_from_a_stronger_source_is_the_whole_cap(monkeypatch):
+    monkeypatch.setenv("GPUMEM_CAP", "2GiB")
+    gpumem.configure(preallocate="4GiB")
+    assert [row.asked for row in gpumem.report().rows_of("numbat", "preallocate")] == ["4GiB"]
+    assert os.environ["NUMBAT_LIMIT"] == str(2 * GIB)

@@ -91,10 +91,12 @@ class Preallocation:
     Attributes:
         amount: False for nothing ahead, True for the whole limit, or bytes.
         origin: where it was declared.
+        asked: the value as declared where it differs from `amount` (a percentage, a size beyond the limit).
     """
 
     amount: bool | int
     origin: Origin
+    asked: str = ""
 
     @property
     def grows(self) -> bool:
