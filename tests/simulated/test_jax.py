@@ -224,8 +224,13 @@ def test_two_names_of_the_users_become_one(run_program: RunProgram) -> None:
 
 
 def test_a_lost_gpu_is_foretold_and_explained(run_program: RunProgram) -> None:
-    """A variable that JAX cannot read is told of before it starts, and verify() says why there is no GPU."""
-    result = ask(run_program, {"growth": True}, [[0, MIB]], env={FRACTION: ".XX"})
+    """A variable that JAX cannot read is refused where JAX is named and else foretold; verify() says why."""
+    faulty = {FRACTION: ".XX"}
+    named = ask(run_program, {"growth": True}, [[0, MIB]], env=faulty)
+    assert named.run.returncode == 1
+    assert "gpumem.PolicyError" in named.run.stderr
+    assert f"{FRACTION}=.XX (environment {FRACTION})" in named.run.stderr
+    result = ask(run_program, {}, [[0, MIB]], env={"POLICY": '{"growth": true}', **faulty})
     shown = result.json
     assert shown["platform"] == "cpu"
     assert any("GM105" in text and ".XX" in text and "runs on the CPU" in text for text in shown["warnings"])
