@@ -205,6 +205,8 @@ def _as_markdown(docstring: str) -> str:
         elif stripped.startswith((">>>", "...")):
             lines += [] if in_code else ["```python"]
             in_code = True
+            if stripped.startswith(">>> @"):
+                lines += ["", ""]  # as the formatter wants it, which a doctest cannot have
             lines.append(stripped[4:])
         elif in_items and re.match(r"    \w+: ", line):
             lines.append(re.sub(r"^    (\w+): ", r"- `\1`: ", line))

@@ -107,6 +107,7 @@ def run_simulated() -> dict[str, Any]:
         from gpumem_simgpu import SimulatedGpus
     except ImportError:
         sys.exit("There is no NVIDIA GPU here, and gpumem-simgpu, which would simulate one, is not installed.")
+    print("No NVIDIA GPU here: simulating one. The first time this takes about a minute.", file=sys.stderr)
     run = SimulatedGpus("1x16GiB").run([sys.executable, __file__, "--inside"], env=QUIET)
     result = result_of(run.returncode, run.stdout, run.stderr)
     for name, steps in result["frameworks"].items():
@@ -159,7 +160,7 @@ def show(result: dict[str, Any], where: str) -> None:
         for row in rows_of(result, name):
             print(f"  {'asked':<13} {row['field']} = {row['asked']}")
             print(f"  {'set':<13} {row['set']}")
-            print(f"  {'in force':<13} {human(row['in_force'])} ({row['state'].replace('_', ' ')})")
+            print(f"  {row['state'].replace('_', ' '):<13} {human(row['in_force'])}")
         print(f"  {'first touch':<13} {human(steps['first touch'].get('taken', 0))} taken for 1 MiB")
         print(f"  {'within':<13} {human(STEPS['within'])} more: {outcome(steps['within'])}")
         print(f"  {'beyond':<13} {human(STEPS['beyond'])} more: {outcome(steps['beyond'])}")
@@ -174,7 +175,9 @@ def outcome(step: dict[str, Any]) -> str:
 
 def human(value: object) -> str:
     """Return bytes for people, everything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int):
         return f"{value:.6f}" if isinstance(value, float) else str(value)
     for size, unit in ((GIB, "GiB"), (MIB, "MiB")):
         if value >= size:

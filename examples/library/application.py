@@ -2,7 +2,7 @@
 
 import gpumem
 
-report = gpumem.configure(cap="4GiB")
+gpumem.configure(cap="4GiB")
 
 import meteorology  # noqa: E402 - libraries may come before or after configure()
 
