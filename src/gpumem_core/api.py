@@ -25,6 +25,7 @@ from gpumem_core.model.policy import (
     SizeLike,
     VisibleLike,
 )
+from gpumem_core.model.read_value import nearest
 from gpumem_core.model.report import BAD, Report, Row
 from gpumem_core.model.settings import Allocator, Reaction
 from gpumem_core.plugins.registry import PluginProblem
@@ -280,6 +281,7 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
         >>> gpumem.verify().ok
         True
     """
+    __tracebackhide__ = True  # pytest shows the error, not the source of this function
     required = (require,) if isinstance(require, str) else tuple(require)
     result = report()
     decision = state.current().decision
@@ -295,7 +297,10 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
         problem = (
             "no policy for it is configured in this process" if not decision else "there is no plugin of this name"
         )
-        raise PolicyError(tuple(Fault(f"require={name}", origin, problem, ", ".join(known)) for name in unknown))
+        choices = (*known, *aliases)
+        raise PolicyError(
+            tuple(Fault(f"require={n}", origin, problem, ", ".join(known), nearest(n, choices)) for n in unknown)
+        )
     if strict:
         bad = [row for row in result.rows if row.state in BAD]
         for name in names:

@@ -107,8 +107,16 @@ class _Deciding:
         self.warnings: list[tuple[str, str]] = list(declared.warnings)
         self.faulty: dict[str, tuple[NativeFault, ...]] = {}
 
+    def every_fault(self, declarations: Sequence[Declaration], unknown: Sequence[Fault]) -> tuple[Fault, ...]:
+        """Return the faults of all sources, and those that show when what is readable is put together."""
+        faults = [*self.declared.faults, *unknown]
+        for name in self.registry.plugins:
+            if is_installed(name):
+                faults += faults_of(declarations, settle(declarations, name), Devices())
+        return tuple(dict.fromkeys(faults))
+
     def decision(self) -> Decision:
-        if not self.declared.declarations:
+        if not self.declared.declarations and not self.declared.faults:
             # Nobody declares anything: nothing is applied and nothing is said.
             return Decision(
                 self.registry, (), known_devices(self.environ), (), tuple(self.notes), warnings=tuple(self.warnings)
@@ -119,9 +127,9 @@ class _Deciding:
             for name in (plugin.name, *plugin.framework.aliases)
         }
         self.raise_for_named_problems(self.declared.declarations)
-        declarations, faults = with_canonical_names(self.declared.declarations, aliases, self.registry.missing)
-        if faults:
-            raise PolicyError(faults)
+        declarations, unknown = with_canonical_names(self.declared.declarations, aliases, self.registry.missing)
+        if self.declared.faults or unknown:
+            raise PolicyError(self.every_fault(declarations, unknown))
         states = self.states()
         declarations += self.native(states)
         devices = self.devices(declarations, states)
@@ -133,8 +141,8 @@ class _Deciding:
         self.warnings += [("GM106", text) for text in ahead]
         ignored = min((d for d in declarations if d.field == "ignore"), key=lambda d: d.origin.rank, default=None)
         if ignored and isinstance(ignored.value, tuple):
-            unknown = [str(code) for code in ignored.value if code not in CODES]
-            self.notes += [f"ignore ({ignored.origin}): there is no warning {code}" for code in unknown]
+            strange = [str(code) for code in ignored.value if code not in CODES]
+            self.notes += [f"ignore ({ignored.origin}): there is no warning {code}" for code in strange]
         return Decision(
             self.registry,
             declarations,
@@ -227,7 +235,7 @@ class _Deciding:
                 )
                 faults.append(Fault(f"devices.{key}", item.origin, problem, accepted))
                 continue
-            self.notes.append(f"devices.{key} ({item.origin}) means no device that this process sees")
+            self.warnings.append(("GM108", f"devices.{key} ({item.origin}) means no device that this process sees"))
         if faults:
             raise PolicyError(tuple(dict.fromkeys(faults)))
 

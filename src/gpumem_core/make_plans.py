@@ -160,6 +160,8 @@ def _in_force(observation: Observation, unit: str) -> str:
     if observation.value is None:
         return f"{observation.field}{device} unknown ({observation.why})"
     value = f"{observation.value} {unit}".strip()
+    if observation.field == "limit" and isinstance(observation.value, float):
+        value = f"{observation.value:.6g} of the total"
     if unit == "bytes" and isinstance(observation.value, int):
         value = f"{human(observation.value)} ({value})"
     return f"{observation.field} {value}{device} ({observation.source})"

@@ -20,7 +20,7 @@ from gpumem_core.declarations.environment import read_environment
 from gpumem_core.declarations.files import read_files
 from gpumem_core.devices.assumed import VARIABLE, AssumedDevicesError
 from gpumem_core.devices.probe import known_devices
-from gpumem_core.errors import GpumemError, LateInitialisationError, PluginError, PolicyError, UnsupportedPolicyError
+from gpumem_core.errors import GpumemError, LateInitialisationError, PluginError, UnsupportedPolicyError
 from gpumem_core.make_plans import (
     check_conflicts,
     dropped_steps,
@@ -68,11 +68,7 @@ def base_environment() -> dict[str, str]:
 
 
 def collect(arguments: Declared, environ: Mapping[str, str]) -> Declared:
-    """Read every source but the frameworks' own.
-
-    Raises:
-        PolicyError: with the faults of all sources.
-    """
+    """Read every source but the frameworks' own. Faults are kept: `decide` raises them together with its own."""
     # Among equals the first wins: the flags of a command line are as strong as variables and stand before them.
     declared = arguments + read_environment(environ) + read_files(environ) + read_suggestions()
     faults = list(declared.faults)
@@ -81,14 +77,12 @@ def collect(arguments: Declared, environ: Mapping[str, str]) -> Declared:
             known_devices(environ)
         except AssumedDevicesError as error:
             faults.append(Fault(VARIABLE, Origin(Rank.ENVIRONMENT, f"environment {VARIABLE}"), str(error)))
-    if faults:
-        raise PolicyError(tuple(faults))
     small = tuple(
         ("GM101", f"{item.key} ({item.origin}) was read as {item.value.bytes} bytes")
         for item in declared.declarations
         if isinstance(item.value, Size) and item.value.bytes is not None and item.value.bytes < SUSPICIOUSLY_SMALL
     )
-    return replace(declared, warnings=declared.warnings + small)
+    return replace(declared, faults=tuple(faults), warnings=declared.warnings + small)
 
 
 def check(decision: Decision) -> dict[str, tuple[int, ...]]:

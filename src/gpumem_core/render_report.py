@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumem_core.model.report import Report, Row
+from gpumem_core.model.report import Report, Row, for_people
 from gpumem_core.sizes import human
 
 _MARKS = {
@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 def _policy(report: Report) -> str:
     if not report.policy:
         return "none declared"
-    return ", ".join(f"{key}={entry['value']} ({entry['origin']})" for key, entry in report.policy.items())
+    return ", ".join(f"{key}={for_people(entry['value'])} ({entry['origin']})" for key, entry in report.policy.items())
 
 
 def _device(device: object) -> str:
@@ -52,19 +52,13 @@ def _device(device: object) -> str:
     total = device["total"]
     size = human(total) if isinstance(total, int) else "unknown total"
     name = f" {device['name']}" if device["name"] else ""
-    source = {"cuda": "as CUDA says", "nvml": "as NVML says", "assumed": "assumed"}.get(str(device["source"]), "")
+    source = {"cuda": "as CUDA says", "nvml": "as NVML says", "assumed": ""}.get(str(device["source"]), "")
     return f"{device['ordinal']}:{name} {size}" + (f" ({source})" if source else "")
 
 
 def _cells(row: Row) -> Sequence[str]:
     where = row.framework if row.device is None else f"{row.framework}:{row.device}"
     value = f"{row.field}={row.asked}"
-    in_force = f" = {_value(row.in_force)}" if row.in_force is not None and row.state != "planned" else ""
+    in_force = f" = {for_people(row.in_force)}" if row.in_force is not None and row.state != "planned" else ""
     strength = f", {row.strength} {row.scope}" if row.strength and row.scope else ""
     return (where, value, _MARKS[row.state] + in_force, f"{row.set or ''}{strength}  [{row.origin}]".strip())
-
-
-def _value(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1 << 20:
-        return human(value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

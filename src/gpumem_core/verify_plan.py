@@ -13,6 +13,7 @@ from gpumem_core.model.outcome import Outcome
 from gpumem_core.model.plan import Comparison, Expectation, NotExpressed, RemoveVariable, SetVariable, Step
 from gpumem_core.model.report import Row, Status
 from gpumem_core.plugins.registry import PluginProblem, Registry
+from gpumem_core.sizes import human
 
 Outcomes = Mapping[tuple[str, int], Outcome]
 
@@ -175,7 +176,7 @@ class _Rows:
             return "differs", f"expected {expected.value}{unit}, but {seen.source} says {seen.value}{unit}"
         limit = expected.value if expected.comparison is Comparison.LIMIT else None
         if isinstance(limit, int) and seen.held is not None and seen.held > limit:
-            return "exceeded", f"{seen.held} bytes were held already when the limit of {expected.value} bytes was set"
+            return "exceeded", f"{human(seen.held)} were held already when the limit of {human(limit)} was set"
         return "in_force", seen.source
 
 

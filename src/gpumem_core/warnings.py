@@ -10,6 +10,7 @@ CODES: dict[str, str] = {
     "GM105": "a variable of the framework holds a value that the framework cannot read or reads otherwise",
     "GM106": "the sum of what the frameworks take ahead is more than a device has",
     "GM107": "a configuration file has a table whose name is close to gpumem's own but not it",
+    "GM108": "a part of the policy is for a device that this process does not see",
     "GM201": 'a setting came too late and was left out (on_late = "warn")',
     "GM202": "a framework cannot express a setting; it is left out",
     "GM203": "a deferred setting failed after the framework had started",

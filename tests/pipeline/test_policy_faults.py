@@ -79,9 +79,18 @@ def test_more_taken_ahead_than_a_device_has_warns():
 
 
 @pytest.mark.usefixtures("numbat")
-def test_a_device_that_is_not_there_is_a_note():
-    report = gpumem.configure(cap="8GiB", devices={5: {"cap": "1GiB"}})
-    assert any("devices.5" in note and "no device" in note for note in report.notes)
+def test_a_device_that_is_not_there_is_told():
+    with pytest.warns(GpumemWarning, match=r"GM108: devices.5 \(.*\) means no device that this process sees"):
+        gpumem.configure(cap="8GiB", devices={5: {"cap": "1GiB"}})
+
+
+@pytest.mark.usefixtures("numbat")
+def test_faults_of_every_kind_stand_in_one_error(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[tool.gpumem]\ncpa = "3GiB"\n[tool.gpumem.frameworks.numbta]\ncap = 1\n')
+    with pytest.raises(PolicyError) as caught:
+        gpumem.configure(fraction=50, allocator="pol", frameworks={"nmubat": {"growth": True}})
+    keys = [fault.key for fault in caught.value.faults]
+    assert set(keys) == {"cpa", "frameworks.numbta.cap", "fraction", "allocator", "frameworks.nmubat"}
 
 
 @pytest.mark.usefixtures("numbat")

@@ -68,9 +68,11 @@ def declared_flags(options: argparse.Namespace) -> Declared:
     Raises:
         FlagError: when the flags make no table.
     """
-    return read_table(policy_table(options), _place, kebab=True)
+    flags = {name for name in FIELD_SPECS if getattr(options, name, None) is not None}
 
+    def place(path: tuple[str, ...]) -> Origin:
+        # A flag is what a person types to launch: as strong as a variable, and stronger than the variables around it.
+        written = f"--{path[0].replace('_', '-')}" if path[:1] and path[0] in flags else f"-o {'.'.join(path)}"
+        return Origin(Rank.ENVIRONMENT, f"command line {written}")
 
-def _place(path: tuple[str, ...]) -> Origin:
-    # A flag is what a person types to launch: as strong as a variable, and stronger than the variables around it.
-    return Origin(Rank.ENVIRONMENT, f"command line --{'.'.join(path).replace('_', '-')}")
+    return read_table(policy_table(options), place, kebab=True)

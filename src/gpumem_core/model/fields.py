@@ -83,7 +83,7 @@ FIELD_SPECS: Final[Mapping[str, FieldSpec]] = {
             "growth",
             read_truth,
             _EVERYWHERE,
-            "true or false",
+            'true or false (as text also "yes", "no", "on", "off", "1", "0")',
             "The other way to say preallocate: true is preallocate = false, false is preallocate = true.",
         ),
         FieldSpec(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpumem_core.sizes import MIB, human
+
 Status = Literal[
     "in_force",
     "pending",
@@ -23,6 +25,15 @@ BAD: frozenset[str] = frozenset({"differs", "exceeded", "failed", "late"})
 """The states in which the policy does not hold although it could."""
 
 SCHEMA = 1
+
+
+def for_people(value: object) -> str:
+    """Return a value as people read it: amounts from 1 MiB on with their unit, truth values as they are written."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and value >= MIB:
+        return human(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ class Row:
         device = "" if self.device is None else f" device {self.device}"
         text = f"{self.framework}{device}: {self.field} asked {self.asked} ({self.origin}): {self.state}"
         if self.in_force is not None:
-            text += f", in force {self.in_force}"
+            text += f", in force {for_people(self.in_force)}"
         return f"{text}; {self.why}" if self.why else text
 
 

@@ -142,7 +142,8 @@ def _looseness(item: Observation) -> float:
 def _taken_ahead(module: ModuleType, touch: FirstTouch | None, cuda: CudaState) -> tuple[Observation, ...]:
     """Return what was taken ahead. CuPy by itself takes nothing (cupy/cuda/memory.pyx: a pool grows on request)."""
     if touch is None or not any(rule.takes_ahead for rule in touch.rules.values()):
-        return (Observation("preallocate", None, value=False, source=_ON_REQUEST),)
+        ordinals = (None, *(device.ordinal for device in cuda.devices))
+        return tuple(Observation("preallocate", ordinal, value=False, source=_ON_REQUEST) for ordinal in ordinals)
     allocator = module.cuda.get_allocator()
     replaced = owner(allocator) is not touch and owner(allocator) is not touch.pool
     found = []

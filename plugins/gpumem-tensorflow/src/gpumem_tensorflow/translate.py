@@ -65,7 +65,7 @@ def _at_start(steps: Sequence[Step]) -> tuple[Step, ...]:
             variables[step.action.name] = step.action.value if isinstance(step.action, SetVariable) else None
     fields = tuple(dict.fromkeys(field for step in changes for field in step.fields))
     names = ", ".join(variables)
-    text = f"see that TensorFlow reads {names} as planned" if variables else "remember what TensorFlow reads"
+    text = f"the same again for {names} when TensorFlow starts" if variables else "remember what TensorFlow reads"
     because = min(step.because for step in changes)
     return (start_step("variables", {"variables": variables}, text, fields, because, Strength.ADVICE),)
 

@@ -74,7 +74,7 @@ def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str
     value = "" if settings.hidden else ",".join(str(ordinal) for ordinal in wanted)
     reason = (
         "PyTorch itself has no setting for it, and CUDA_VISIBLE_DEVICES is left alone because every library of the "
-        f"process reads it: start it with CUDA_VISIBLE_DEVICES={value!r}, or move tensors to chosen devices only"
+        f"process reads it: start the program with CUDA_VISIBLE_DEVICES={value!r}, or use chosen devices only"
     )
     refusal = NotExpressed(settings.framework, "visible", reason, settings.visible.origin, asked=f"visible={wanted}")
     notes = ("PyTorch still sees the GPUs, so its limits are set all the same",) if settings.hidden else ()
