@@ -192,7 +192,7 @@ def test_a_policy_that_comes_after_the_first_use_still_holds(run_program: RunPro
     assert (shown["same"][0][0], shown["same"][1]) == ("in_force", "refused")
     assert (shown["raised"][0][:2], shown["raised"][1:]) == (["in_force", 6 * GIB], ["granted", "refused"])
     assert shown["below"][0][:2] == ["exceeded", GIB]
-    assert str(3 * GIB) in shown["below"][0][2]
+    assert "3 GiB" in shown["below"][0][2]
     assert shown["below"][1] == "refused"
     assert shown["other device"] == ["granted", "refused"]
     assert shown["reset"] == [[], 0, None, "granted"]
