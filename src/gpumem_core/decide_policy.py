@@ -211,7 +211,8 @@ class _Deciding:
         """Ask for the devices only if a plan needs them."""
         frameworks = [self.registry.plugins[name].framework for name in states if is_installed(name)]
         if devices_needed(declarations, frameworks):
-            return probe_devices(self.environ)
+            free = any(isinstance(item.value, Size) and item.value.of == "free" for item in declarations)
+            return probe_devices(self.environ, free=free)
         return known_devices(self.environ)
 
     def check(

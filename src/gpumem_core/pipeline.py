@@ -218,7 +218,11 @@ def carry_out(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
     problems = apply_decision(decision.frameworks, ledger)
     for name, distribution in decision.registry.missing.items() if decision.declared else ():
         if not fully_imported(name):
-            ledger.tell_when_imported(name, distribution)
+            ledger.warn_when_imported(name, "GM204", without_plugin(name, distribution))
+    for item in decision.frameworks:
+        if not item.settings.named and item.state.imported is not Answer.YES:
+            for entry in not_held(item, "error", imported_or_named=True):
+                ledger.warn_when_imported(item.name, "GM202", str(entry))
     # Last, because this may raise: the other plans are in force by now.
     named = {item.name for item in decision.frameworks if item.settings.named}
     for problem in problems:

@@ -235,3 +235,17 @@ def test_a_variable_that_costs_the_gpu_is_an_error_where_the_policy_names_the_fr
     with pytest.raises(PolicyError, match=r"NUMBAT_LIMIT=8GiB \(environment NUMBAT_LIMIT\): is not a number"):
         gpumem.configure(frameworks={"numbat": {"growth": True}})
     assert gpumem.configure(frameworks={"numbat": {"cap": "2GiB"}}).ok  # the policy replaces it
+
+
+@pytest.mark.usefixtures("bilby")
+def test_a_limit_that_nothing_holds_is_told_when_its_framework_is_imported_later():
+    gpumem.configure(cap="8GiB")
+    with pytest.warns(GpumemWarning, match=r"GM202: bilby: cap=8GiB .*bilby has no limit of its own") as caught:
+        importlib.import_module("bilby")
+    assert len(caught) == 1
+
+
+@pytest.mark.usefixtures("bilby")
+def test_a_limit_that_nothing_holds_and_that_is_ignored_is_not_told_later():
+    gpumem.configure(cap="8GiB", on_unsupported="ignore")
+    importlib.import_module("bilby")

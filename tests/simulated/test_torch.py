@@ -206,6 +206,20 @@ def test_what_comes_too_late_and_what_does_not(run_program: RunProgram) -> None:
         assert (shown["users"], shown["users overruled"], shown["users again"]) == (0.5, [0.25, "in_force"], 0.5)
 
 
+def test_a_string_that_pytorch_refuses_is_told_before_and_survived_after(run_program: RunProgram) -> None:
+    """Asked for its settings after the failed start, PyTorch 2.14 ends the process; gpumem does not ask."""
+    shown = run_program("torch_refused_start.py", env={"PYTORCH_CUDA_ALLOC_CONF": "garbage:1"}).json
+    assert "garbage" in shown["refused"]
+    assert any("GM105" in text and "'garbage' at character 0" in text for text in shown["warnings"])
+    assert "in_force" not in shown["states"]
+
+
+def test_a_share_of_what_is_free_is_known_after_the_start(run_program: RunProgram) -> None:
+    """12 of 16 GiB are free on the device that holds 4."""
+    shown = run_program("torch_free_share.py").json
+    assert shown == [[0, "in_force", 6 << 30], [1, "in_force", 8 << 30]]
+
+
 def test_verify_names_what_somebody_changed(run_program: RunProgram) -> None:
     """A variable before the start, a fraction and the configuration after it: each with both values."""
     shown = run_program("torch_broken.py", env={"GPUMEM_FRAMEWORKS__TENSORFLOW__ON_UNSUPPORTED": "ignore"}).json
@@ -254,3 +268,10 @@ def test_the_parser_agrees_with_the_installed_pytorch(run_program: RunProgram, s
     shown = run_program("torch_parser.py", str(seed)).json
     assert shown["wrong"] == []
     assert shown["accepted"] > 20
+
+
+def test_an_import_in_another_thread_while_configuring_ends_under_the_cap(run_program: RunProgram) -> None:
+    """Gpumem may hear of PyTorch only while PyTorch starts CUDA, with its own lock held: nothing waits for itself."""
+    result = run_program("torch_import_in_thread.py", devices="1x16GiB")
+    assert result.json == {"refused": True, "rows": {"cap": "in_force", "preallocate": "in_force"}}
+    assert result.run.peak(0, "torch") <= 2 * GIB

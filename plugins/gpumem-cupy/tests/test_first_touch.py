@@ -105,7 +105,9 @@ def test_a_preallocation_that_fails_is_told_and_the_request_is_served(make_cupy:
     cupy = make_cupy("14", (8 * GIB,))
     progress = apply(cupy, Rule(((0.0, 12 * GIB),), preallocate=True))
     assert cupy.allocate(GIB)
-    assert progress.told[-1][0] == "failed"
+    state, text = progress.told[-1]
+    assert state == "failed"
+    assert text.startswith("the limit holds on device 0, but nothing was taken ahead: OutOfMemoryError: ")
     assert cupy.module.get_default_memory_pool().get_limit() == 12 * GIB
 
 

@@ -66,6 +66,24 @@ def test_pinned_memory_starts_the_allocator_though_pytorch_says_it_is_not_initia
     assert examine({}).started is Answer.YES
 
 
+def test_an_allocator_whose_start_failed_is_not_asked(make_torch: MakeTorch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch 2.14 calls it started after it has refused its string; a snapshot then ends the process."""
+    torch = make_torch(text="garbage:1")
+    monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "garbage:1")
+
+    def crash(*_arguments: object) -> None:
+        pytest.fail("this would be a segmentation fault")
+
+    def refuse() -> str:
+        raise ValueError("Unrecognized key 'garbage' in Accelerator allocator config.")
+
+    torch._C._accelerator_isAllocatorInitialized = lambda: True
+    torch._C._accelerator_getAllocatorSettings = refuse
+    torch._C._cuda_memorySnapshot = crash
+    assert {item.value for item in examine({"PYTORCH_CUDA_ALLOC_CONF": "garbage:1"}).observations} == {None}
+    assert "cannot be read" in seen(torch, "allocator").why
+
+
 @pytest.mark.parametrize(("contexts", "answer"), [(frozenset(), Answer.NO), (frozenset({0}), Answer.UNKNOWN)])
 def test_a_pytorch_that_does_not_tell_is_unknown_where_cuda_runs(
     make_torch: MakeTorch, monkeypatch: pytest.MonkeyPatch, contexts: frozenset[int], answer: Answer

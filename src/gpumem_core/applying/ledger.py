@@ -37,7 +37,7 @@ class Ledger:
         self.outcomes: dict[Key, Outcome] = {}
         self._undo: list[tuple[str, str, Undo | None]] = []
         self._waiting: dict[str, list[tuple[int, Step]]] = {}
-        self._without_plugin: dict[str, str] = {}
+        self._warnings: dict[str, list[tuple[str, str]]] = {}
         # No lock: a callback of the import watch takes its entry with one atomic pop, so that it never waits for
         # `configure` in another thread, and no fork can leave a lock taken in the child.
         self._watch = ImportWatch(self._imported)
@@ -69,9 +69,9 @@ class Ledger:
         if module is not None:  # another thread finished the import meanwhile
             self._imported(framework, module)
 
-    def tell_when_imported(self, framework: str, distribution: str) -> None:
-        """Warn when a framework without a plugin is imported."""
-        self._without_plugin[framework] = distribution
+    def warn_when_imported(self, framework: str, code: str, text: str) -> None:
+        """Give a warning when a framework is imported."""
+        self._warnings.setdefault(framework, []).append((code, text))
         self._watch.add(framework)
 
     def catch_up(self) -> None:
@@ -81,11 +81,11 @@ class Ledger:
     def _imported(self, framework: str, module: ModuleType) -> None:
         """Do what waited for this import. Never raises: that would make the user's import fail."""
         steps = self._waiting.pop(framework, [])
-        distribution = self._without_plugin.pop(framework, None)
+        texts = self._warnings.pop(framework, [])
         if self._closed:
             return
-        if distribution:
-            announce("GM204", without_plugin(framework, distribution), self.ignored, deferred=True, skip=(framework,))
+        for code, text in texts:
+            announce(code, text, self.ignored, deferred=True, skip=(framework,))
         for position, step in steps:
             self.outcomes.pop((framework, position), None)
             try:
@@ -114,7 +114,7 @@ class Ledger:
         self._closed = True
         self._watch.remove()
         self._waiting.clear()
-        self._without_plugin.clear()
+        self._warnings.clear()
         entries, self._undo = self._undo, []
         return _undo_all(entries)
 

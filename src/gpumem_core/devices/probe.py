@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -39,9 +40,16 @@ def known_devices(environ: Mapping[str, str]) -> Devices:
     )
 
 
-def probe_devices(environ: Mapping[str, str]) -> Devices:
-    """Return the devices with their totals, opening NVML if nothing better is at hand."""
+def probe_devices(environ: Mapping[str, str], *, free: bool = False) -> Devices:
+    """Return the devices with their totals, opening NVML if nothing better is at hand.
+
+    Args:
+        environ: the environment.
+        free: whether it matters how much is free. The driver tells that of the current device only, NVML of all.
+    """
     known = known_devices(environ)
+    if known.source == "cuda" and free:
+        return _with_free(known)
     if known.source != "unknown" or known.driver is False:
         return known
     visible = parse_visible_devices(environ.get("CUDA_VISIBLE_DEVICES"))
@@ -52,6 +60,14 @@ def probe_devices(environ: Mapping[str, str]) -> Devices:
         return Devices(driver=driver, why=reading.why or "NVML lists no device")
     cards = [device for device in reading.devices if device.index >= 0]
     return _ordinals(visible, cards, reading.devices, environ.get("CUDA_DEVICE_ORDER", ""), reading.why)
+
+
+def _with_free(known: Devices) -> Devices:
+    """Add what NVML says is free to the driver's devices, matched by UUID."""
+    reading = read_nvml(())
+    by_uuid = {card.uuid: card.free for card in reading.devices if card.uuid}
+    found = tuple(replace(device, free=by_uuid.get(device.uuid or "")) for device in known.found)
+    return replace(known, found=found, why=reading.why)
 
 
 def _ordinals(

@@ -143,6 +143,19 @@ def test_a_running_driver_is_asked_before_nvml(nvml, monkeypatch):
     assert (devices.source, devices.found[0].total) == ("cuda", GIB)
 
 
+def test_what_is_free_is_asked_of_nvml_though_the_driver_runs(nvml, monkeypatch):
+    """The driver keeps the totals and the order: its ordinal 0 is NVML's card 1 here; a third card NVML lacks."""
+    from gpumem_core.model.device import Device
+
+    running = tuple(Device(n, uuid, total=14 * GIB) for n, uuid in enumerate(("GPU-1", "GPU-0", "GPU-2", None)))
+    module = nvml(nvmlDeviceGetMemoryInfo=lambda card, _version: NVMLError(3) if card == 0 else None)
+    monkeypatch.setattr(probe, "cuda_state", lambda: CudaState("initialised", running))
+    devices = probe.probe_devices({}, free=True)
+    assert [(d.total, d.free) for d in devices.found] == [(14 * GIB, 15 * GIB), *[(14 * GIB, None)] * 3]
+    assert (devices.source, devices.complete, module.open) == ("cuda", True, 0)
+    assert "device 0 does not tell its memory" in devices.why
+
+
 def test_assumed_devices_are_never_asked_for(nvml):
     nvml(nvmlInit=AssertionError("opened"))
     assert probe.probe_devices({"GPUMEM_ASSUME_DEVICES": "16GiB"}).source == "assumed"

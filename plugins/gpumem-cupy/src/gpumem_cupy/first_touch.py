@@ -174,12 +174,14 @@ class FirstTouch:
         if rule is None:
             return
         progress = self._progress[device if device in self.rules else None]
+        holds = ""
         try:
             if rule.sets_limit:
                 self.set_limit(self._pool, device, self.limit_on(device, rule, progress))
+                holds = f"the limit holds on device {device}, but nothing was taken ahead: "
             self._take_ahead(device, rule)
         except Exception as error:  # noqa: BLE001 - told through progress; the program's own request must go on
-            reports.append(partial(progress.failed, error))
+            reports.append(partial(progress.failed, f"{holds}{type(error).__name__}: {error}" if holds else error))
         else:
             reports.append(partial(progress.done, f"set at the first allocation on device {device}"))
 

@@ -6,6 +6,7 @@ release was looked at in the wheels of 2.5.1, 2.6.0, 2.7.1, 2.9.1 and 2.14.1.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from gpumem_torch.keys import comparable, known
 from gpumem_torch.parse import read
 from gpumem_torch.release import LIMITS_WITHOUT_CONTEXT, Release, is_before, release_of
 from gpumem_torch.remember_fractions import remembered
+from gpumem_torch.variables import text_in_force
 
 MIB: Final = 1 << 20
 DEFAULT_SEGMENT: Final = 20 * MIB
@@ -185,7 +187,15 @@ class Torch:
 
         Reading fixes the configuration, which the start of CUDA has done from 2.10 on; before it happens with the
         first allocation.
+
+        Raises:
+            UnreadableError: with cudaMallocAsync, and where PyTorch cannot read its string.
         """
+        if not self.cuda_started and not read(text_in_force(os.environ, self.release), self.release).usable:
+            # CUDA's start has failed on that string. The allocator calls itself started all the same from 2.10 on,
+            # and any further question to it is a segmentation fault (tried with 2.14.1).
+            message = "PyTorch could not start its allocator: its configuration string cannot be read"
+            raise UnreadableError(message)
         try:
             try:
                 snapshot = self.c._cuda_memorySnapshot(None)
@@ -199,10 +209,14 @@ class Torch:
         """Return the configuration string that PyTorch used last. Only to be asked when CUDA has started.
 
         Raises:
-            UnreadableError: with cudaMallocAsync before the release that has a call for it.
+            UnreadableError: with cudaMallocAsync before the release that has a call for it, and where PyTorch cannot
+                read the string.
         """
         if self.has("_accelerator_getAllocatorSettings"):
-            return str(self.c._accelerator_getAllocatorSettings())
+            try:
+                return str(self.c._accelerator_getAllocatorSettings())
+            except ValueError as error:  # a string that cannot be read
+                raise UnreadableError(str(error).partition("\n")[0]) from error
         return str(self.settings().get("PYTORCH_CUDA_ALLOC_CONF", ""))
 
     def configured(self) -> dict[str, object]:

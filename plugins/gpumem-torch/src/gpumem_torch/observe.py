@@ -57,7 +57,7 @@ def _allocator(torch: Torch) -> Observation:
 
 def _limits(torch: Torch) -> tuple[Observation, ...]:
     if not torch.cuda_started:
-        why = "PyTorch has started its allocator for pinned memory, but not CUDA"
+        why = "PyTorch has started its allocator, but not CUDA: for pinned memory, or because its start failed"
         return (Observation("limit", None, None, "torch.cuda.is_initialized()", why),)
     devices = range(torch.count())
     each = {device: _limit(torch, device) for device in devices}

@@ -35,13 +35,22 @@ class AtCudaStart:
         self.carried_out = False
 
     def arrange(self) -> None:
-        """Carry the action out now if CUDA runs, else queue it."""
+        """Carry the action out now if CUDA runs or is just starting in this thread, else queue it."""
+        if self._is_starting_here():
+            # PyTorch itself imports something while it starts, and gpumem may hear of PyTorch only then. It holds its
+            # lock now, for which `_lazy_call` would wait; the driver is up, as it is for what stands in the queue.
+            self._run()
+            return
         if not self._torch.cuda_started:
             self._progress.pending(UNTIL)
             self._torch.module.cuda._lazy_call(self._run)
         # Another thread may have started CUDA between the question and the queue: then nobody runs the queue again.
         if self._torch.cuda_started:
             self._run()
+
+    def _is_starting_here(self) -> bool:
+        """Return whether this thread is inside of `_lazy_init` (torch/cuda/__init__.py: `_tls.is_initializing`)."""
+        return hasattr(getattr(self._torch.module.cuda, "_tls", None), "is_initializing")
 
     def cancel(self) -> None:
         """Make sure that the action is not carried out any more."""
