@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Unpack
 
@@ -182,7 +181,6 @@ def _configure(policy: Policy | Mapping[str, object] | None, fields: Mapping[str
         decision, late = pipeline.checked(decision, declared, environ)
         pipeline.warn(decision, late)
         process.arguments = arguments
-        process.pid = os.getpid()
         pipeline.carry_out(decision, late)
         return report()
 
@@ -242,9 +240,10 @@ def report() -> Report:
                 return Report(rows=tuple(_fault_row(fault) for fault in error.faults))
         process.ledger.catch_up()
         rows: list[Row] = []
+        environ = pipeline.base_environment()
         for item in decision.frameworks:
             try:
-                now = decision.registry.state(item.name, process.ledger.journal.base())
+                now = decision.registry.state(item.name, environ)
             except PluginProblem as problem:
                 rows += problem_rows([problem])
                 continue
@@ -286,10 +285,7 @@ def verify(require: Iterable[str] = (), *, strict: bool = False) -> Report:
     result = report()
     decision = state.current().decision
     known = {item.name: item for item in decision.frameworks} if decision else {}
-    aliases = {}
-    if decision:
-        for plugin in decision.registry.plugins.values():
-            aliases.update(dict.fromkeys((plugin.name, *plugin.framework.aliases), plugin.name))
+    aliases = decision.registry.aliases if decision else {}
     names = [aliases.get(name, name) for name in required]
     unknown = [name for name in names if name not in known] if decision else list(names)
     if unknown:

@@ -63,19 +63,25 @@ class Decision:
         return any(item.origin.rank != Rank.NATIVE for item in self.declarations)
 
 
-def decide(declared: Declared, environ: Mapping[str, str]) -> Decision:
+def decide(declared: Declared, environ: Mapping[str, str], registry: Registry | None = None) -> Decision:
     """Resolve the policy and make a plan for every framework that has a plugin. Changes nothing.
+
+    Args:
+        declared: what all sources declare, with their faults.
+        environ: the environment without what gpumem wrote.
+        registry: the plugins; None loads them.
 
     Raises:
         PolicyError: for faults that only show when all sources are put together.
     """
+    plugins = registry or Registry(state.current().registered)
     try:
-        return _Deciding(declared, environ).decision()
+        return _Deciding(declared, environ, plugins).decision()
     except PolicyError as error:
         remaining = without_suggestions(declared, error)
         if remaining is None:
             raise
-    return decide(remaining, environ)
+    return decide(remaining, environ, plugins)
 
 
 def without_suggestions(
@@ -98,10 +104,12 @@ def without_suggestions(
 
 
 class _Deciding:
-    def __init__(self, declared: Declared, environ: Mapping[str, str]) -> None:
+    def __init__(self, declared: Declared, environ: Mapping[str, str], registry: Registry) -> None:
         self.declared = declared
         self.environ = environ
-        self.registry = Registry(state.current().registered)
+        self.registry = registry
+        # Asked once: each look searches the path of imports.
+        self.installed = frozenset(name for name in registry.plugins if is_installed(name))
         self.problems: list[PluginProblem] = list(self.registry.problems)
         self.notes: list[str] = list(declared.notes)
         self.warnings: list[tuple[str, str]] = list(declared.warnings)
@@ -111,8 +119,9 @@ class _Deciding:
         """Return the faults of all sources, and those that show when what is readable is put together."""
         faults = [*self.declared.faults, *unknown]
         for name in self.registry.plugins:
-            if is_installed(name):
-                faults += faults_of(declarations, settle(declarations, name), Devices())
+            if name not in self.installed:
+                continue
+            faults += faults_of(declarations, settle(declarations, name), Devices())
         return tuple(dict.fromkeys(faults))
 
     def decision(self) -> Decision:
@@ -121,13 +130,11 @@ class _Deciding:
             return Decision(
                 self.registry, (), known_devices(self.environ), (), tuple(self.notes), warnings=tuple(self.warnings)
             )
-        aliases = {
-            name: plugin.name
-            for plugin in self.registry.plugins.values()
-            for name in (plugin.name, *plugin.framework.aliases)
-        }
-        self.raise_for_named_problems(self.declared.declarations)
-        declarations, unknown = with_canonical_names(self.declared.declarations, aliases, self.registry.missing)
+        for problem in self.problems:
+            self.raise_if_named(problem)
+        declarations, unknown = with_canonical_names(
+            self.declared.declarations, self.registry.aliases, self.registry.missing
+        )
         if self.declared.faults or unknown:
             raise PolicyError(self.every_fault(declarations, unknown))
         states = self.states()
@@ -154,10 +161,10 @@ class _Deciding:
             ignored.value if ignored and isinstance(ignored.value, tuple) else (),  # type: ignore[arg-type]  # its reader returns codes
         )
 
-    def raise_for_named_problems(self, declarations: Sequence[Declaration]) -> None:
-        named = {item.framework for item in declarations if item.origin.rank is not Rank.SUGGESTION}
-        for problem in self.problems:
-            if problem.name in named:
+    def raise_if_named(self, problem: PluginProblem) -> None:
+        """Raise where the policy names the framework of a plugin that failed. A suggestion does not name one."""
+        for item in self.declared.declarations:
+            if item.framework == problem.name and item.origin.rank is not Rank.SUGGESTION:
                 raise plugin_error(problem)
 
     def states(self) -> dict[str, FrameworkState]:
@@ -170,11 +177,7 @@ class _Deciding:
         return states
 
     def problem(self, problem: PluginProblem) -> None:
-        if any(
-            item.framework == problem.name and item.origin.rank not in (Rank.NATIVE, Rank.SUGGESTION)
-            for item in self.declared.declarations
-        ):
-            raise plugin_error(problem)
+        self.raise_if_named(problem)
         self.problems.append(problem)
 
     def native(self, states: dict[str, FrameworkState]) -> tuple[Declaration, ...]:
@@ -197,7 +200,7 @@ class _Deciding:
         framework: what the policy asks of it could not come to be.
         """
         replaced = {step.action.name for step in plan.steps if not isinstance(step.action, RuntimeCall)}
-        left = [f for f in self.faulty.get(name, ()) if f.variable not in replaced and is_installed(name)]
+        left = [f for f in self.faulty.get(name, ()) if f.variable not in replaced and name in self.installed]
         fatal = tuple(
             Fault(f"{f.variable}={f.text}", Origin(Rank.NATIVE, f"environment {f.variable}"), f.problem)
             for f in left
@@ -209,7 +212,7 @@ class _Deciding:
 
     def devices(self, declarations: Sequence[Declaration], states: Mapping[str, FrameworkState]) -> Devices:
         """Ask for the devices only if a plan needs them."""
-        frameworks = [self.registry.plugins[name].framework for name in states if is_installed(name)]
+        frameworks = [self.registry.plugins[name].framework for name in states if name in self.installed]
         if devices_needed(declarations, frameworks):
             free = any(isinstance(item.value, Size) and item.value.of == "free" for item in declarations)
             return probe_devices(self.environ, free=free)
@@ -220,7 +223,7 @@ class _Deciding:
     ) -> None:
         faults: list[Fault] = list(ambiguous_device_keys(declarations, devices.found))
         for name in states:
-            if is_installed(name):
+            if name in self.installed:
                 faults += faults_of(declarations, settle(declarations, name), devices)
         for key, item in unmatched_device_keys(declarations, devices.found).items():
             if devices.driver is False or (not devices.complete and key.isdigit()):
@@ -247,7 +250,7 @@ class _Deciding:
         divider = BudgetDivider(declarations, devices, state.current().free_memory)
         budgets, missing = divider.divide(name)
         impossible = impossible_bounds(name, budgets)
-        if impossible and is_installed(name):
+        if impossible and name in self.installed:
             raise PolicyError(impossible)
         try:
             plan = self.registry.plan(name, settings, budgets, found, self.environ)
@@ -255,12 +258,12 @@ class _Deciding:
             self.problem(problem)
             plan = Plan(name)
         self.warn_of_faults(name, plan, named=settings.named)
-        self.notes += [f"{name}: {note}" for note in plan.notes if is_installed(name)]
+        self.notes += [f"{name}: {note}" for note in plan.notes if name in self.installed]
         if devices.ambiguous:
             self.notes.append(devices.ambiguous)
         self.notes += beyond_devices(settings, budgets, devices)
         plan = with_missing(plan, missing)
-        return FrameworkDecision(name, is_installed(name), settings, budgets, found, plan)
+        return FrameworkDecision(name, name in self.installed, settings, budgets, found, plan)
 
 
 def plugin_error(problem: PluginProblem) -> PluginError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeGuard
 
 from gpumem_core.applying.first_importer import first_importer
 from gpumem_core.applying.schedule import closed
 from gpumem_core.errors import PolicyConflictError
+from gpumem_core.model.budget import Budget
 from gpumem_core.model.framework import Answer, Observation
 from gpumem_core.model.framework_decision import FrameworkDecision
 from gpumem_core.model.late import LateStep
@@ -101,15 +102,13 @@ def late_positions(decision: FrameworkDecision) -> tuple[int, ...]:
     )
 
 
-def dropped_steps(
-    before: FrameworkDecision, after: FrameworkDecision, done: Callable[[int], bool]
-) -> tuple[LateStep, ...]:
+def dropped_steps(before: FrameworkDecision, after: FrameworkDecision, done: frozenset[int]) -> tuple[LateStep, ...]:
     """Return the settings of an earlier plan that the later one lacks and that cannot be taken back any more.
 
     Args:
         before: the decision that is in force.
         after: the later one, whose state is the present one.
-        done: whether the step at a position of the earlier plan was carried out.
+        done: the positions of the steps of the earlier plan that were carried out.
     """
     kept = {step.action for step in after.plan.steps if not isinstance(step.action, RuntimeCall)}
     replaced = {(field, step.device) for step in after.plan.steps for field in step.fields}
@@ -117,7 +116,7 @@ def dropped_steps(
     for position, step in enumerate(before.plan.steps):
         again = step in after.plan.steps or (not isinstance(step.action, RuntimeCall) and step.action in kept)
         succeeded = any((field, device) in replaced for field in step.fields for device in {step.device, None})
-        if again or succeeded or not done(position) or closed(step, after.state) is not Answer.YES:
+        if again or succeeded or position not in done or closed(step, after.state) is not Answer.YES:
             continue
         late = late_step(replace(before, state=after.state), position)
         found.append(replace(late, asked=f"to take back {late.asked}"))
@@ -167,9 +166,17 @@ def _in_force(observation: Observation, unit: str) -> str:
     return f"{observation.field} {value}{device} ({observation.source})"
 
 
+def _budgets_for(decision: FrameworkDecision, field: str, device: int | None) -> list[Budget]:
+    """Return the budgets that a row is about: a device's, or those of all devices without a row of their own."""
+    if device is not None:
+        return [decision.budgets.of(device)]
+    apart = decision.plan.apart(field)
+    return [budget for budget in decision.budgets.every() if budget.ordinal not in apart]
+
+
 def asked_text(decision: FrameworkDecision, field: str, device: int | None) -> str:
     """Return what was asked for a field, as declared, such as ``cap=8GiB``; empty if nothing was."""
-    settings, budgets = decision.settings, decision.budgets
+    settings = decision.settings
     if field == "allocator" and settings.allocator:
         return f"allocator={settings.allocator.value}"
     if field == "visible" and settings.visible:
@@ -177,9 +184,7 @@ def asked_text(decision: FrameworkDecision, field: str, device: int | None) -> s
     if field.startswith("options."):
         option = settings.options.get(field.removeprefix("options."))
         return f"{field}={option.value}" if option else field
-    apart = decision.plan.apart(field)
-    everywhere = [budget for budget in budgets.every() if budget.ordinal not in apart]
-    chosen = everywhere if device is None else [budgets.of(device)]
+    chosen = _budgets_for(decision, field, device)
     if field == "limit":
         texts = [budget.limit.asked for budget in chosen if budget.limit]
         return " / ".join(dict.fromkeys(texts)) or ("cap=none" if any(b.unlimited for b in chosen) else "")
@@ -203,9 +208,7 @@ def origin_of(decision: FrameworkDecision, field: str, device: int | None) -> Or
     if field.startswith("options."):
         option = settings.options.get(field.removeprefix("options."))
         return option.origin if option else None
-    apart = decision.plan.apart(field)
-    everywhere = [budget for budget in decision.budgets.every() if budget.ordinal not in apart]
-    chosen = everywhere if device is None else [decision.budgets.of(device)]
+    chosen = _budgets_for(decision, field, device)
     if field == "limit":
         found = [b.limit.origin if b.limit else b.unlimited_because for b in chosen]
     else:

@@ -121,19 +121,13 @@ def _dropped(installed: Sequence[FrameworkDecision]) -> list[tuple[FrameworkDeci
     if process.decision is None or process.ledger is None:
         return []
     earlier = {item.name: item for item in process.decision.frameworks if item.installed}
-    outcomes = process.ledger.outcomes
-    return [
-        (item, step)
-        for item in installed
-        if item.name in earlier
-        for step in dropped_steps(
-            earlier[item.name],
-            item,
-            lambda position, name=item.name: (  # type: ignore[misc]  # bound per round
-                (name, position) in outcomes and outcomes[name, position].status in {"applied", "already"}
-            ),
-        )
-    ]
+    done = {key for key, outcome in process.ledger.outcomes.items() if outcome.status in {"applied", "already"}}
+    found = []
+    for item in installed:
+        if item.name in earlier:
+            positions = frozenset(position for name, position in done if name == item.name)
+            found += [(item, step) for step in dropped_steps(earlier[item.name], item, positions)]
+    return found
 
 
 def checked(
@@ -150,7 +144,7 @@ def checked(
         remaining = without_suggestions(declared, error)
         if remaining is None:
             raise
-    return checked(decide(remaining, environ), remaining, environ)
+    return checked(decide(remaining, environ, decision.registry), remaining, environ)
 
 
 def warn(decision: Decision, late: Mapping[str, tuple[int, ...]]) -> None:
@@ -238,9 +232,10 @@ def read_already() -> tuple[str, ...]:
     if process.decision is None or process.ledger is None:
         return ()
     sentences = []
+    environ = base_environment()
     for item in process.decision.frameworks:
         try:
-            now = process.decision.registry.state(item.name, process.ledger.journal.base())
+            now = process.decision.registry.state(item.name, environ)
         except PluginProblem:
             continue  # its failure stands in the report; nothing can be said about what it has read
         names = [
@@ -292,9 +287,7 @@ def explain_declared(arguments: Declared, environ: Mapping[str, str]) -> Report:
     decision = decide(collect(arguments, environ), environ)
     rows: list[Row] = []
     for item in decision.frameworks:
-        late = {str(item.plan.steps[position].action) for position in late_positions(item)}
-        for row in rows_of(item, decision.registry, None, item.state):
-            is_late = row.state == "planned" and not late.isdisjoint((row.set or "").split("; "))
-            why = f"it would come too late: {item.state.evidence}"
-            rows.append(replace(row, state="late", why=why) if is_late else row)
+        why = f"it would come too late: {item.state.evidence}"
+        found = rows_of(item, decision.registry, None, item.state, late=frozenset(late_positions(item)))
+        rows += [replace(row, why=why) if row.state == "late" else row for row in found]
     return build_report(decision, rows)

@@ -21,7 +21,6 @@ class ProcessState:
     """What gpumem knows and did in this process.
 
     Attributes:
-        pid: the process that wrote it; a forked child has another one.
         arguments: what `configure` was last called with, None before.
         decision: the last resolved policy with its plans, None before `configure`.
         ledger: what was changed and is to come, None before `configure`.
@@ -30,7 +29,6 @@ class ProcessState:
         free_memory: the free bytes per device as first resolved (``"80% free"`` is resolved once per process).
     """
 
-    pid: int = field(default_factory=os.getpid)
     arguments: Declared | None = None
     decision: Decision | None = None
     ledger: Ledger | None = None

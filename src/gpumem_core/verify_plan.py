@@ -19,28 +19,39 @@ Outcomes = Mapping[tuple[str, int], Outcome]
 
 
 def rows_of(
-    decision: FrameworkDecision, registry: Registry, outcomes: Outcomes | None, now: FrameworkState
+    decision: FrameworkDecision,
+    registry: Registry,
+    outcomes: Outcomes | None,
+    now: FrameworkState,
+    late: frozenset[int] = frozenset(),
 ) -> list[Row]:
     """Return the rows of one framework.
 
     Args:
         decision: what was decided.
         registry: to ask the plugin what is in force.
-        outcomes: what became of the steps; None for a dry run, where every row is ``planned``.
+        outcomes: what became of the steps; None for a dry run, where a row is ``planned`` or ``late``.
         now: the state of the framework at this moment.
+        late: in a dry run, the positions of the steps that would come too late.
     """
-    return _Rows(decision, registry, outcomes, now).rows()
+    return _Rows(decision, registry, outcomes, now, late).rows()
 
 
 class _Rows:
     def __init__(
-        self, decision: FrameworkDecision, registry: Registry, outcomes: Outcomes | None, now: FrameworkState
+        self,
+        decision: FrameworkDecision,
+        registry: Registry,
+        outcomes: Outcomes | None,
+        now: FrameworkState,
+        late: frozenset[int],
     ) -> None:
         self.decision = decision
         self.name = decision.name
         self.plan = decision.plan
         self.outcomes = outcomes
         self.now = now
+        self.late = late
         self.problem = ""
         self.observations: tuple[Observation, ...] = ()
         module = fully_imported(self.name)
@@ -120,7 +131,7 @@ class _Rows:
         if refused and (not steps or expected is None):  # a step may serve the other devices, or another field
             return ("pending" if refused[0].waits else "not_expressed"), refused[0].reason
         if self.outcomes is None:
-            return "planned", ""
+            return ("late" if any(position in self.late for position, _step in steps) else "planned"), ""
         outcomes = [o for position, _step in steps if (o := self.outcomes.get((self.name, position)))]
         for status in ("failed", "late", "undone"):
             bad = next((o for o in outcomes if o.status == status), None)

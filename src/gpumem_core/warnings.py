@@ -16,7 +16,6 @@ CODES: dict[str, str] = {
     "GM203": "a deferred setting failed after the framework had started",
     "GM204": "a framework that is imported has no plugin for it installed",
     "GM205": "a plugin failed and is left out",
-    "GM206": "a framework is outside of the range its plugin was tested with and does not behave as expected",
 }
 """Every warning code with its meaning; `docs/reference/warnings.md` is made from it."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpumem_core.declarations.lay_over import without_replaced
 from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
 from gpumem_core.model.policy import Policy, as_table
 from gpumem_core.model.read_table import read_table
 from gpumem_core.suggestions import suggestions
-
-_PAIRS = ({"cap", "fraction"}, {"preallocate", "growth"})
 
 
 def read_arguments(policy: Policy | Mapping[str, object] | None, fields: Mapping[str, object], where: str) -> Declared:
@@ -27,15 +26,8 @@ def read_arguments(policy: Policy | Mapping[str, object] | None, fields: Mapping
     if not isinstance(base, Mapping):
         problem = f"{policy!r} is neither a Policy nor a table; a size is written as cap={policy!r}"
         return Declared(faults=(Fault("policy", origin, problem),))
-    table = dict(base)
     given = {key: as_table(value) for key, value in fields.items() if value is not None}
-    for pair in _PAIRS:
-        if pair & given.keys():
-            # Cap and fraction are one setting, as are preallocate and growth: what overrides one replaces both.
-            for name in pair:
-                table.pop(name, None)
-    table.update(given)
-    return read_table(table, lambda _path: origin)
+    return read_table(without_replaced(base, given) | given, lambda _path: origin)
 
 
 def read_suggestions() -> Declared:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gpumem_core.declarations.find_file import candidates, starts
+from gpumem_core.declarations.lay_over import without_replaced
 from gpumem_core.model.declaration import Declared
 from gpumem_core.model.fault import Fault
 from gpumem_core.model.origin import Origin, Rank
@@ -16,7 +17,6 @@ from gpumem_core.model.read_table import read_table
 from gpumem_core.model.read_value import nearest
 
 _BOM: Final = b"\xef\xbb\xbf"
-_PAIRS: Final = ({"cap", "fraction"}, {"preallocate", "growth"})
 
 
 class FileProblem(Exception):
@@ -170,12 +170,8 @@ def _on_top(
     base: Mapping[str, object], top: Mapping[str, object], path: tuple[str, ...] = ()
 ) -> tuple[dict[str, object], set[tuple[str, ...]]]:
     """Return the two tables merged, and the paths that come from `top`."""
-    merged = dict(base)
+    merged = without_replaced(base, top)
     from_top: set[tuple[str, ...]] = set()
-    for pair in _PAIRS:
-        if pair & top.keys():
-            for name in pair:
-                merged.pop(name, None)
     for written, value in top.items():
         # The same key may be written with hyphens here and with underscores there; names of options are not ours.
         spellings = [name for name in merged if name.replace("-", "_") == written.replace("-", "_")]

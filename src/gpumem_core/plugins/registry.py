@@ -89,6 +89,13 @@ class Registry:
             if name not in self.plugins and name not in failed
         }
 
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Every accepted name of a framework, its own included, to its own."""
+        return {
+            name: plugin.name for plugin in self.plugins.values() for name in (plugin.name, *plugin.framework.aliases)
+        }
+
     def _add(self, name: str, implementation: object, distribution: str) -> None:
         try:
             self._manager.register(implementation, name)
