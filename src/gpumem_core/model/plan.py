@@ -179,6 +179,32 @@ class NotExpressed:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanPart:
+    """A part of a plan. Parts are joined with ``+``, or several of them with ``sum(parts, PlanPart())``.
+
+    Attributes:
+        steps: as in `Plan`; so are the others.
+        expectations: as in `Plan`.
+        not_expressed: as in `Plan`.
+        notes: as in `Plan`.
+    """
+
+    steps: tuple[Step, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    not_expressed: tuple[NotExpressed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: PlanPart) -> PlanPart:
+        """Join two parts, in this order."""
+        return PlanPart(
+            self.steps + other.steps,
+            self.expectations + other.expectations,
+            self.not_expressed + other.not_expressed,
+            self.notes + other.notes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that will be done for one framework, and what will not.
 

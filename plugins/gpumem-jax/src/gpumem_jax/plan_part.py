@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpumem.plugin import (
@@ -54,14 +54,6 @@ class Part:
             self.notes + other.notes,
             {**self.options, **other.options},
         )
-
-
-def joined(parts: Iterable[Part]) -> Part:
-    """Join parts in their order."""
-    whole = Part()
-    for part in parts:
-        whole += part
-    return whole
 
 
 def refused(field_name: str, reason: str, origin: Origin, *, device: int | None = None, asked: str = "") -> Part:

@@ -8,7 +8,7 @@ from gpumem.plugin import Budgets, FrameworkSettings, FrameworkState, Plan
 from gpumem_jax import builds
 from gpumem_jax.describe import NAME
 from gpumem_jax.limit_figures import limit_figures
-from gpumem_jax.plan_part import Part, Situation, joined
+from gpumem_jax.plan_part import Part, Situation
 from gpumem_jax.translate_allocator import choose_allocator
 from gpumem_jax.translate_call import with_client_options
 from gpumem_jax.translate_limit import translate_limit
@@ -28,14 +28,15 @@ def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSta
         figures = limit_figures(situation)
         choice = choose_allocator(situation, figures)
         above_one = choice.word == "managed"
-        part = joined(
+        part = sum(
             (
                 translate_limit(situation, figures, above_one=above_one),
                 translate_preallocation(situation, choice.word),
                 choice.part,
                 translate_options(situation),
                 Part(notes=_notes(situation)),
-            )
+            ),
+            Part(),
         )
         part = with_client_options(situation, figures, part, above_one=above_one) + translate_visible(situation)
     return Plan(NAME, part.steps, part.expectations, part.not_expressed, part.notes)

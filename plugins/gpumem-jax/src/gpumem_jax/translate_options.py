@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from gpumem.plugin import Expectation, Origin, Rank, SetVariable, Strength
 from gpumem_jax import builds, variables
-from gpumem_jax.plan_part import Part, Situation, joined, refused, variable_step
+from gpumem_jax.plan_part import Part, Situation, refused, variable_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ _OWN_FIELDS: Final = {
 
 def translate_options(situation: Situation) -> Part:
     """Return the part of the plan for the framework's own options."""
-    return joined(
-        _one(situation, name, setting.value, setting.origin) for name, setting in situation.settings.options.items()
+    return sum(
+        (_one(situation, name, setting.value, setting.origin) for name, setting in situation.settings.options.items()),
+        Part(),
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from gpumem.plugin import (
     Deadline,
-    Expectation,
     Moment,
     NotExpressed,
     Origin,
+    PlanPart,
     Rank,
     RemoveVariable,
     RuntimeCall,
@@ -22,36 +21,9 @@ from gpumem.plugin import (
 from gpumem_tensorflow.describe import NAME
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a plan."""
-
-    steps: tuple[Step, ...] = ()
-    expectations: tuple[Expectation, ...] = ()
-    not_expressed: tuple[NotExpressed, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __add__(self, other: Part) -> Part:
-        """Join two parts, in this order."""
-        return Part(
-            self.steps + other.steps,
-            self.expectations + other.expectations,
-            self.not_expressed + other.not_expressed,
-            self.notes + other.notes,
-        )
-
-
-def joined(parts: Iterable[Part]) -> Part:
-    """Join parts in their order."""
-    whole = Part()
-    for part in parts:
-        whole += part
-    return whole
-
-
-def refused(field: str, reason: str, origin: Origin, *, device: int | None = None, asked: str = "") -> Part:
+def refused(field: str, reason: str, origin: Origin, *, device: int | None = None, asked: str = "") -> PlanPart:
     """Return the part that says that a field is not expressed."""
-    return Part(not_expressed=(NotExpressed(NAME, field, reason, origin, device, asked),))
+    return PlanPart(not_expressed=(NotExpressed(NAME, field, reason, origin, device, asked),))
 
 
 def variable_step(

@@ -10,6 +10,7 @@ from gpumem.plugin import (
     FrameworkSettings,
     FrameworkState,
     Plan,
+    PlanPart,
     Rank,
     RemoveVariable,
     SetVariable,
@@ -17,7 +18,7 @@ from gpumem.plugin import (
     Strength,
 )
 from gpumem_tensorflow.describe import NAME
-from gpumem_tensorflow.plan_part import joined, start_step
+from gpumem_tensorflow.plan_part import start_step
 from gpumem_tensorflow.translate_allocator import plan_allocator
 from gpumem_tensorflow.translate_limits import keeps_limits, plan_limits
 from gpumem_tensorflow.translate_options import plan_options
@@ -36,7 +37,7 @@ def make_plan(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSta
     in_use = budgets_in_use(settings, budgets)
     limited = any(budget.limit is not None for budget in in_use)
     allocator, word = plan_allocator(settings, environ, limited=limited)
-    whole = joined(
+    whole = sum(
         (
             keeps_limits(environ, in_use),
             allocator,
@@ -44,7 +45,8 @@ def make_plan(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSta
             plan_options(settings, environ, in_use),
             plan_visible(settings, budgets),
             plan_limits(settings, budgets, in_use),
-        )
+        ),
+        PlanPart(),
     )
     steps = (*whole.steps, *_at_start(whole.steps))
     notes = (*whole.notes, *_notes(settings, budgets, state, in_use))

@@ -11,40 +11,42 @@ from gpumem.plugin import (
     Expectation,
     FrameworkSettings,
     Limit,
+    PlanPart,
     RemoveVariable,
     Scope,
     Strength,
     human,
 )
 from gpumem_tensorflow.logical_devices import MB, megabytes
-from gpumem_tensorflow.plan_part import Part, joined, refused, start_step, variable_step
+from gpumem_tensorflow.plan_part import refused, start_step, variable_step
 from gpumem_tensorflow.variables import ALLOCATOR, read_allocator
 
 
-def plan_limits(settings: FrameworkSettings, budgets: Budgets, in_use: Sequence[Budget]) -> Part:
+def plan_limits(settings: FrameworkSettings, budgets: Budgets, in_use: Sequence[Budget]) -> PlanPart:
     """Return the part of the plan for the limits of the GPUs in use."""
     strict = settings.reaction_to_unsupported("limit") == "error"
     besides = [budget.ordinal for budget in budgets.devices]
     uncertain = bool(budgets.ambiguous)
-    part = joined(
-        _limit(budget, budget.limit, besides, strict, uncertain) for budget in in_use if budget.limit is not None
+    part = sum(
+        (_limit(budget, budget.limit, besides, strict, uncertain) for budget in in_use if budget.limit is not None),
+        PlanPart(),
     )
     shares = any(bound.share for budget in in_use if budget.limit for bound in budget.limit.bounds)
     if shares and (why := budgets.ambiguous or budgets.unknown):
-        part += Part(notes=(f"{why}; TensorFlow's limits are set with CUDA's own totals when it starts",))
+        part += PlanPart(notes=(f"{why}; TensorFlow's limits are set with CUDA's own totals when it starts",))
     return part
 
 
-def keeps_limits(environ: Mapping[str, str], in_use: Sequence[Budget]) -> Part:
+def keeps_limits(environ: Mapping[str, str], in_use: Sequence[Budget]) -> PlanPart:
     """Return the step that removes the user's choice of an allocator that holds no limit, where a limit is asked."""
     limited = [budget.limit.origin for budget in in_use if budget.limit is not None]
     if not limited or read_allocator(environ) not in ("async", "direct"):
-        return Part()
+        return PlanPart()
     note = f"{environ[ALLOCATOR]} holds no limit; TensorFlow's pool does"
-    return Part((variable_step(RemoveVariable(ALLOCATOR), ("limit",), min(limited), Strength.HARD, note),))
+    return PlanPart((variable_step(RemoveVariable(ALLOCATOR), ("limit",), min(limited), Strength.HARD, note),))
 
 
-def _limit(budget: Budget, limit: Limit, besides: Sequence[int | None], strict: bool, uncertain: bool) -> Part:
+def _limit(budget: Budget, limit: Limit, besides: Sequence[int | None], strict: bool, uncertain: bool) -> PlanPart:
     device = budget.ordinal
     amount = budget.limit_bytes
     if amount is not None and megabytes(amount) < 1:
@@ -73,11 +75,11 @@ def _limit(budget: Budget, limit: Limit, besides: Sequence[int | None], strict: 
         "limit", arguments, text, ("limit",), limit.origin, Strength.HARD, device=device, scope=Scope.DEVICE, note=note
     )
     if share is not None:
-        return Part((step,), (Expectation("limit", device, share, Comparison.LIMIT, "fraction"),))
+        return PlanPart((step,), (Expectation("limit", device, share, Comparison.LIMIT, "fraction"),))
     at_most = amount if amount is not None else _certain_part(limit)
     if at_most is None:
-        return Part((step,))
-    return Part((step,), (Expectation("limit", device, megabytes(at_most) * MB, Comparison.LIMIT, "bytes"),))
+        return PlanPart((step,))
+    return PlanPart((step,), (Expectation("limit", device, megabytes(at_most) * MB, Comparison.LIMIT, "bytes"),))
 
 
 def _certain_part(limit: Limit) -> int | None:

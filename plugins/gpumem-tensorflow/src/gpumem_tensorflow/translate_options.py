@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpumem.plugin import Budget, Expectation, FrameworkSettings, Rank, Resolved, SetVariable, Strength
+from gpumem.plugin import Budget, Expectation, FrameworkSettings, PlanPart, Rank, Resolved, SetVariable, Strength
 from gpumem_tensorflow.options import OPTIONS, OptionError, option_text
-from gpumem_tensorflow.plan_part import Part, joined, refused, variable_step
+from gpumem_tensorflow.plan_part import refused, variable_step
 from gpumem_tensorflow.variables import RESERVE
 
 
-def plan_options(settings: FrameworkSettings, environ: Mapping[str, str], in_use: Sequence[Budget]) -> Part:
+def plan_options(settings: FrameworkSettings, environ: Mapping[str, str], in_use: Sequence[Budget]) -> PlanPart:
     """Return the part of the plan for the options."""
-    return joined(_option(name, option, environ, in_use) for name, option in settings.options.items())
+    return sum((_option(name, option, environ, in_use) for name, option in settings.options.items()), PlanPart())
 
 
-def _option(name: str, option: Resolved[object], environ: Mapping[str, str], in_use: Sequence[Budget]) -> Part:
+def _option(name: str, option: Resolved[object], environ: Mapping[str, str], in_use: Sequence[Budget]) -> PlanPart:
     field, asked = f"options.{name}", f"{name}={option.value}"
     try:
         text = option_text(name, option.value)
@@ -30,4 +30,4 @@ def _option(name: str, option: Resolved[object], environ: Mapping[str, str], in_
         reason = "it only shapes TensorFlow's default limit, and every GPU has a limit of the policy's"
         return refused(field, reason, option.origin, asked=asked)
     step = variable_step(SetVariable(name, text), (field,), option.origin, Strength.ADVICE, OPTIONS[name].meaning)
-    return Part((step,), (Expectation(field, None, text),))
+    return PlanPart((step,), (Expectation(field, None, text),))

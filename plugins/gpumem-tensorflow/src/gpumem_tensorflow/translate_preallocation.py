@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumem.plugin import Budget, Expectation, Origin, Preallocation, SetVariable, Strength, human
-from gpumem_tensorflow.plan_part import Part, joined, refused, variable_step
+from gpumem.plugin import Budget, Expectation, Origin, PlanPart, Preallocation, SetVariable, Strength, human
+from gpumem_tensorflow.plan_part import refused, variable_step
 from gpumem_tensorflow.variables import ASYNC_PREALLOCATION, GROWTH, growth_text
 
 _ONE_VALUE = "TensorFlow has one growth setting for all visible GPUs"
 
 
-def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> Part:
+def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> PlanPart:
     """Return the part of the plan for `preallocate`.
 
     Args:
@@ -20,11 +20,11 @@ def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> Part:
     """
     asked = [(budget, budget.preallocate) for budget in in_use if budget.preallocate is not None]
     if not asked:
-        return Part()
+        return PlanPart()
     sizes = [(budget, wish) for budget, wish in asked if _size(budget, wish) is not None]
     if sizes and allocator == "async" and not any(budget.limit for budget in in_use):
         return _async_sizes(asked, sizes)
-    part = joined(_refuse_size(budget, wish) for budget, wish in sizes)
+    part = sum((_refuse_size(budget, wish) for budget, wish in sizes), PlanPart())
     if len(sizes) == len(asked):
         # Nothing else is asked: growth stands in for the sizes where there is a limit to grow to.
         if any(budget.limit for budget in in_use):
@@ -32,18 +32,21 @@ def plan_preallocation(in_use: Sequence[Budget], allocator: str) -> Part:
         return part
     grows = any(_grows(budget, wish) for budget, wish in asked)
     part += _growth(grows, _strongest(asked), "preallocate", _note(grows, in_use, asked))
-    part += Part(expectations=(Expectation("preallocate", None, not grows),))
+    part += PlanPart(expectations=(Expectation("preallocate", None, not grows),))
     if grows:
-        part += joined(
-            refused(
-                "preallocate",
-                f"{_ONE_VALUE}, and another GPU is asked to grow: memory is taken as needed on all of them",
-                wish.origin,
-                device=budget.ordinal,
-                asked="preallocate=True",
-            )
-            for budget, wish in asked
-            if not _grows(budget, wish)
+        part += sum(
+            (
+                refused(
+                    "preallocate",
+                    f"{_ONE_VALUE}, and another GPU is asked to grow: memory is taken as needed on all of them",
+                    wish.origin,
+                    device=budget.ordinal,
+                    asked="preallocate=True",
+                )
+                for budget, wish in asked
+                if not _grows(budget, wish)
+            ),
+            PlanPart(),
         )
     return part
 
@@ -71,12 +74,12 @@ def _note(grows: bool, in_use: Sequence[Budget], asked: Sequence[tuple[Budget, P
     return ""
 
 
-def _growth(grows: bool, because: Origin, field: str, note: str) -> Part:
+def _growth(grows: bool, because: Origin, field: str, note: str) -> PlanPart:
     action = SetVariable(GROWTH, growth_text(grows))
-    return Part((variable_step(action, (field,), because, Strength.GROWTH, note),))
+    return PlanPart((variable_step(action, (field,), because, Strength.GROWTH, note),))
 
 
-def _refuse_size(budget: Budget, wish: Preallocation) -> Part:
+def _refuse_size(budget: Budget, wish: Preallocation) -> PlanPart:
     reason = "TensorFlow cannot take a size ahead and grow from there"
     if budget.limit:
         reason += ": memory is taken as needed, up to the limit"
@@ -86,18 +89,23 @@ def _refuse_size(budget: Budget, wish: Preallocation) -> Part:
     return refused("preallocate", reason, wish.origin, device=budget.ordinal, asked=asked)
 
 
-def _async_sizes(asked: Sequence[tuple[Budget, Preallocation]], sizes: Sequence[tuple[Budget, Preallocation]]) -> Part:
+def _async_sizes(
+    asked: Sequence[tuple[Budget, Preallocation]], sizes: Sequence[tuple[Budget, Preallocation]]
+) -> PlanPart:
     """Take the smallest size ahead by the async allocator's own variable: one value for all visible GPUs."""
     smallest = min(int(wish.amount) for _, wish in sizes)
     action = SetVariable(ASYNC_PREALLOCATION, str(smallest))
     note = "the async allocator takes it from the driver's pool at its start, on every visible GPU"
-    part = Part(
+    part = PlanPart(
         (variable_step(action, ("preallocate",), _strongest(asked), Strength.GROWTH, note),),
         (Expectation("preallocate", None, smallest, unit="bytes"),),
     )
     reason = f"{ASYNC_PREALLOCATION} has one value for all visible GPUs: {human(smallest)} are taken ahead"
-    return part + joined(
-        refused("preallocate", reason, wish.origin, device=budget.ordinal, asked=f"preallocate={wish.amount}")
-        for budget, wish in asked
-        if wish.amount is False or int(wish.amount) != smallest
+    return part + sum(
+        (
+            refused("preallocate", reason, wish.origin, device=budget.ordinal, asked=f"preallocate={wish.amount}")
+            for budget, wish in asked
+            if wish.amount is False or int(wish.amount) != smallest
+        ),
+        PlanPart(),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpumem.plugin import Budget, Budgets, Expectation, FrameworkSettings, Origin, Strength
-from gpumem_tensorflow.plan_part import Part, joined, refused, start_step
+from gpumem.plugin import Budget, Budgets, Expectation, FrameworkSettings, Origin, PlanPart, Strength
+from gpumem_tensorflow.plan_part import refused, start_step
 
 
 def budgets_in_use(settings: FrameworkSettings, budgets: Budgets) -> tuple[Budget, ...]:
@@ -18,14 +18,14 @@ def budgets_in_use(settings: FrameworkSettings, budgets: Budgets) -> tuple[Budge
     return tuple(budget for budget in every if (wanted - known if budget.ordinal is None else budget.ordinal in wanted))
 
 
-def plan_visible(settings: FrameworkSettings, budgets: Budgets) -> Part:
+def plan_visible(settings: FrameworkSettings, budgets: Budgets) -> PlanPart:
     """Return the part of the plan for `visible`.
 
     TensorFlow numbers the visible GPUs in the order of their ordinals, whatever the order in which they are
     given: [g1, g0] makes a visible_device_list of "0,1" (context.py, _compute_device_options).
     """
     if settings.visible is None:
-        return Part()
+        return PlanPart()
     origin = settings.visible.origin
     strict = settings.reaction_to_unsupported("visible") == "error"
     if settings.hidden:
@@ -41,13 +41,13 @@ def plan_visible(settings: FrameworkSettings, budgets: Budgets) -> Part:
     ]
     present = [number for number in wanted if number not in missing]
     note = "" if present == sorted(present) else "TensorFlow numbers them in the order of their ordinals"
-    return joined([*parts, _sees(sorted(present), origin, strict, note)])
+    return sum([*parts, _sees(sorted(present), origin, strict, note)], PlanPart())
 
 
-def _sees(ordinals: list[int] | str, origin: Origin, strict: bool, note: str = "") -> Part:
+def _sees(ordinals: list[int] | str, origin: Origin, strict: bool, note: str = "") -> PlanPart:
     text = f"tf.config.set_visible_devices({ordinals if isinstance(ordinals, list) else 'all GPUs'}, 'GPU')"
     step = start_step(
         "visible", {"ordinals": ordinals, "strict": strict}, text, ("visible",), origin, Strength.HARD, note=note
     )
     expected = tuple(ordinals) if isinstance(ordinals, list) else ordinals
-    return Part((step,), (Expectation("visible", None, expected),))
+    return PlanPart((step,), (Expectation("visible", None, expected),))

@@ -13,6 +13,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Origin,
+    PlanPart,
     Rank,
     RemoveVariable,
     RuntimeCall,
@@ -22,7 +23,7 @@ from gpumem.plugin import (
     Strength,
 )
 from gpumem_torch.runtime import LEAVE_AS_IS
-from gpumem_torch.situation import Parts, Situation
+from gpumem_torch.situation import Situation
 from gpumem_torch.variables import NO_CACHING
 
 NATIVE_NAMES = {
@@ -47,7 +48,7 @@ class Choice:
     word: str
     keys: Mapping[str, str | None] = field(default_factory=dict)
     origin: Origin | None = None
-    parts: Parts = field(default_factory=Parts)
+    parts: PlanPart = field(default_factory=PlanPart)
 
 
 def choose_allocator(settings: FrameworkSettings, budgets: Budgets, situation: Situation) -> Choice:
@@ -59,16 +60,16 @@ def choose_allocator(settings: FrameworkSettings, budgets: Budgets, situation: S
     reason = _why_not(asked.value, limit_origin is not None, situation)
     if reason:
         refusal = NotExpressed(settings.framework, "allocator", reason, asked.origin, asked=f"allocator={asked.value}")
-        parts = Parts(not_expressed=(refusal,)) + _cache_for_limit(situation, limit_origin)
+        parts = PlanPart(not_expressed=(refusal,)) + _cache_for_limit(situation, limit_origin)
         return Choice(_as_things_stand(situation, limit_origin), parts=parts)
-    expected = Parts(expectations=(Expectation("allocator", None, asked.value),))
+    expected = PlanPart(expectations=(Expectation("allocator", None, asked.value),))
     if asked.origin.rank is Rank.NATIVE:  # the user's own variable says so: it stays as it is
         return Choice(asked.value, parts=expected)
     keys = _keys(asked.value, situation)
     steps = _cache_steps(asked.value, asked.origin, situation)
     if not keys and not steps:
         steps = (_by_itself("allocator", asked.origin, NATIVE_NAMES[asked.value]),)
-    return Choice(asked.value, keys, asked.origin, expected + Parts(steps))
+    return Choice(asked.value, keys, asked.origin, expected + PlanPart(steps))
 
 
 def _as_things_stand(situation: Situation, limit: Origin | None) -> str:
@@ -122,11 +123,11 @@ def _cache_steps(word: str, origin: Origin, situation: Situation) -> tuple[Step,
     return ()
 
 
-def _cache_for_limit(situation: Situation, limit: Origin | None) -> Parts:
+def _cache_for_limit(situation: Situation, limit: Origin | None) -> PlanPart:
     """Return the step that switches the cache on again where a limit needs it; a limit beats a comfort."""
     if limit is None or limit.rank is Rank.NATIVE or not situation.caching_off:
-        return Parts()
-    return Parts((_cache_step(RemoveVariable(NO_CACHING), "limit", limit),))
+        return PlanPart()
+    return PlanPart((_cache_step(RemoveVariable(NO_CACHING), "limit", limit),))
 
 
 def _cache_step(action: SetVariable | RemoveVariable, of: str, origin: Origin) -> Step:

@@ -10,6 +10,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Origin,
+    PlanPart,
     RuntimeCall,
     Scope,
     SetVariable,
@@ -21,7 +22,7 @@ from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.keys import KEYS
 from gpumem_torch.parse import Entry, merge
 from gpumem_torch.release import ONE_CONFIGURATION, is_before
-from gpumem_torch.situation import Parts, Situation
+from gpumem_torch.situation import Situation
 from gpumem_torch.translate_options import Options
 from gpumem_torch.variables import CUDA_NAME, NEW_NAME
 
@@ -53,35 +54,35 @@ class ConfigurationSteps:
         changed = {key: value for key, value in self.changes.items() if value is not None}
         return {**self.situation.configuration.values, **changed}
 
-    def parts(self) -> Parts:
+    def parts(self) -> PlanPart:
         """Return the steps."""
         if not self.changes:
-            return Parts()
+            return PlanPart()
         if not self.situation.configuration.usable:
             return self._refused()
         return self._by_setter() if self.situation.imported else self._by_variable()
 
-    def _refused(self) -> Parts:
+    def _refused(self) -> PlanPart:
         token = next(token for token in self.situation.configuration.bad if token.harm != "none")
         reason = (
             f"the user's own configuration string cannot be read by PyTorch: {token.text!r} at character "
             f"{token.position} {token.problem}. Repair or unset it first"
         )
         found = {of: origin for (_key, of), origin in self.origins.items()}
-        return Parts(not_expressed=tuple(NotExpressed(self.framework, of, reason, o) for of, o in found.items()))
+        return PlanPart(not_expressed=tuple(NotExpressed(self.framework, of, reason, o) for of, o in found.items()))
 
-    def _by_variable(self) -> Parts:
+    def _by_variable(self) -> PlanPart:
         text = merge(self.situation.configuration.entries, self.changes)
         # The backend is read while PyTorch is being imported, the rest when CUDA starts (BackendStaticInitializer,
         # c10/cuda/CUDACachingAllocator.cpp).
         deadline = Deadline.IMPORT if "backend" in self.changes else Deadline.START
         # Both names: up to 2.9 only the first one counts for GPU memory, from 2.10 on it still wins; 2.9 warns unless
         # the second one is set as well (pytorch/pytorch#183387).
-        return Parts(
+        return PlanPart(
             tuple(self._step(SetVariable(name, text), self.changes, deadline) for name in (CUDA_NAME, NEW_NAME))
         )
 
-    def _by_setter(self) -> Parts:
+    def _by_setter(self) -> PlanPart:
         steps: list[Step] = []
         changes = dict(self.changes)
         backend = changes.pop("backend", None)
@@ -101,7 +102,7 @@ class ConfigurationSteps:
             shown = f"{setter}({text!r})"
             call = RuntimeCall(configure_allocator.NAME, {"text": text}, shown)
             steps.append(self._step(call, names, deadline))
-        return Parts(tuple(steps))
+        return PlanPart(tuple(steps))
 
     def _entries(self) -> tuple[Entry, ...]:
         """Return the entries that may be sent again: a backend only if it is the one that was loaded."""

@@ -15,6 +15,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Origin,
+    PlanPart,
     Rank,
     RuntimeCall,
     Scope,
@@ -26,7 +27,7 @@ from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.fractions_of_total import chosen_fraction
 from gpumem_torch.release import LIMITS_WITHOUT_CONTEXT, is_before
 from gpumem_torch.runtime import LEAVE_AS_IS
-from gpumem_torch.situation import Parts, Situation
+from gpumem_torch.situation import Situation
 
 SHARE_TOLERANCE = 1e-8
 """PyTorch keeps bytes: a fraction comes back as bytes / total, up to half a byte off."""
@@ -37,18 +38,20 @@ def bounds_of(limit: Limit | None) -> list[list[float]]:
     return [[bound.share, bound.amount] for bound in limit.bounds] if limit else []
 
 
-def limits(settings: FrameworkSettings, budgets: Budgets, choice: Choice, situation: Situation) -> Parts:
+def limits(settings: FrameworkSettings, budgets: Budgets, choice: Choice, situation: Situation) -> PlanPart:
     """Return the limits of all devices, the ones named first and all others last."""
-    parts = Parts()
+    parts = PlanPart()
     alone = [budget.ordinal for budget in budgets.devices if budget.ordinal is not None]
     for budget in budgets.every():
         but = alone if budget.ordinal is None else []
         if budget.limit is not None:
             parts += _limit(settings.framework, budget, budget.limit, but, budgets, choice, situation)
         elif budget.unlimited_because and situation.user_limits:
-            parts += Parts((_step(budget, [], but, budget.unlimited_because, choice),))
+            parts += PlanPart((_step(budget, [], but, budget.unlimited_because, choice),))
     if parts.steps and budgets.ambiguous:
-        parts += Parts(notes=("PyTorch's limits are calculated when CUDA starts, from the memory of the very device",))
+        parts += PlanPart(
+            notes=("PyTorch's limits are calculated when CUDA starts, from the memory of the very device",)
+        )
     several = not budgets.complete or len(budgets.devices) > 1
     old = is_before(situation.release, LIMITS_WITHOUT_CONTEXT)
     if parts.steps and several and (old or choice.word == "async"):
@@ -57,26 +60,26 @@ def limits(settings: FrameworkSettings, budgets: Budgets, choice: Choice, situat
             f"{why} makes a CUDA context on each device whose limit is set, some hundred MB; where a process uses one "
             "device only, let it see only that one (CUDA_VISIBLE_DEVICES)"
         )
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     return parts
 
 
 def _limit(
     framework: str, budget: Budget, limit: Limit, but: list[int], budgets: Budgets, choice: Choice, situation: Situation
-) -> Parts:
+) -> PlanPart:
     expectation = _expectation(budget, limit, budgets)
     if limit.origin.rank is Rank.NATIVE:  # the user set it in PyTorch's own way: it is only read back
         read_back = replace(expectation, tolerance=SHARE_TOLERANCE)
-        return Parts((_only_read_back(budget, limit),) if expectation.unit == "fraction" else (), (read_back,))
+        return PlanPart((_only_read_back(budget, limit),) if expectation.unit == "fraction" else (), (read_back,))
     if choice.word == "foreign":
         reason = (
             f"PyTorch allocates through another allocator ({situation.backend}), set with "
             "torch.cuda.memory.change_current_allocator, which PyTorch cannot limit: give the limit to that allocator"
         )
         refusal = NotExpressed(framework, "limit", reason, limit.origin, budget.ordinal, limit.asked)
-        return Parts(not_expressed=(refusal,))
+        return PlanPart(not_expressed=(refusal,))
     in_shares = expectation.unit == "fraction"
-    return Parts((_step(budget, bounds_of(limit), but, limit.origin, choice, in_shares=in_shares),), (expectation,))
+    return PlanPart((_step(budget, bounds_of(limit), but, limit.origin, choice, in_shares=in_shares),), (expectation,))
 
 
 def _only_read_back(budget: Budget, limit: Limit) -> Step:

@@ -12,6 +12,7 @@ from gpumem.plugin import (
     FrameworkSettings,
     Moment,
     NotExpressed,
+    PlanPart,
     Preallocation,
     RuntimeCall,
     Scope,
@@ -23,12 +24,12 @@ from gpumem_torch import take_ahead
 from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.limits import bounds_of
 from gpumem_torch.runtime import LEAVE_AS_IS
-from gpumem_torch.situation import Parts, Situation
+from gpumem_torch.situation import Situation
 
 
 def preallocation(
     settings: FrameworkSettings, budgets: Budgets, choice: Choice, values: Mapping[str, str], situation: Situation
-) -> Parts:
+) -> PlanPart:
     """Return what is taken ahead on which device.
 
     Args:
@@ -40,7 +41,7 @@ def preallocation(
     """
     asking = [(budget, budget.preallocate) for budget in budgets.every() if budget.preallocate is not None]
     growing = [(budget, wanted) for budget, wanted in asking if wanted.amount is False]
-    parts = Parts()
+    parts = PlanPart()
     if growing and len(growing) == len(budgets.every()):
         parts += _grows(None, growing[0][1])
     else:
@@ -50,7 +51,7 @@ def preallocation(
     return parts + _takes(settings.framework, taking, budgets, choice, values, situation) if taking else parts
 
 
-def _grows(device: int | None, wanted: Preallocation) -> Parts:
+def _grows(device: int | None, wanted: Preallocation) -> PlanPart:
     step = Step(
         action=RuntimeCall(LEAVE_AS_IS, {}, "(nothing: PyTorch takes memory as it is needed)"),
         fields=("preallocate",),
@@ -61,7 +62,7 @@ def _grows(device: int | None, wanted: Preallocation) -> Parts:
         strength=Strength.GROWTH,
         device=device,
     )
-    return Parts((step,), (Expectation("preallocate", device, False),))
+    return PlanPart((step,), (Expectation("preallocate", device, False),))
 
 
 def _takes(
@@ -71,13 +72,13 @@ def _takes(
     choice: Choice,
     values: Mapping[str, str],
     situation: Situation,
-) -> Parts:
+) -> PlanPart:
     reason = _why_not(choice, values, situation)
     if reason:
         return _refused(framework, reason, taking[:1], everywhere=True)
     chosen = [(b, w) for b, w in taking if b.ordinal is None or _is_reached(b, budgets, situation)]
     left = [(b, w) for b, w in taking if (b, w) not in chosen]
-    parts = Parts()
+    parts = PlanPart()
     for budget, wanted in chosen:
         if wanted.amount is True and budget.limit is None:
             parts += _refused(framework, "there is no limit to take ahead: set cap or fraction", [(budget, wanted)])
@@ -91,7 +92,7 @@ def _takes(
         parts += _refused(framework, where, left, everywhere=not chosen)
     elif left:
         note = f"memory is taken ahead on device {_local(budgets, situation)} only, the launcher's local one"
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     return parts
 
 
@@ -117,7 +118,7 @@ def _local(budgets: Budgets, situation: Situation) -> int | None:
     return None if rank is None or not budgets.devices else rank % len(budgets.devices)
 
 
-def _taken(budget: Budget, wanted: Preallocation, budgets: Budgets, choice: Choice, situation: Situation) -> Parts:
+def _taken(budget: Budget, wanted: Preallocation, budgets: Budgets, choice: Choice, situation: Situation) -> PlanPart:
     amount = None if wanted.amount is True else int(wanted.amount)
     but = [b.ordinal for b in budgets.devices if b.ordinal is not None] if budget.ordinal is None else []
     arguments = {
@@ -141,14 +142,14 @@ def _taken(budget: Budget, wanted: Preallocation, budgets: Budgets, choice: Choi
         device=budget.ordinal,
         note="; ".join(notes),
     )
-    return Parts((step,), (Expectation("preallocate", budget.ordinal, True),))
+    return PlanPart((step,), (Expectation("preallocate", budget.ordinal, True),))
 
 
 def _refused(
     framework: str, reason: str, which: list[tuple[Budget, Preallocation]], *, everywhere: bool = False
-) -> Parts:
+) -> PlanPart:
     chosen = which[:1] if everywhere else which
-    return Parts(
+    return PlanPart(
         not_expressed=tuple(
             NotExpressed(
                 framework,

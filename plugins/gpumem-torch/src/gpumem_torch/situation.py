@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpumem.plugin import Answer, Expectation, FrameworkState, NotExpressed, Step
+from gpumem.plugin import Answer, FrameworkState
 from gpumem_torch.parse import Configuration, read
 from gpumem_torch.release import Release, installed_release
 from gpumem_torch.variables import caching_is_off, text_to_extend
@@ -92,22 +92,3 @@ def local_rank(environ: Mapping[str, str]) -> int | None:
     if tasks.isdigit() and int(tasks) > 1:
         names.append("SLURM_LOCALID")
     return next((int(environ[name]) for name in names if environ.get(name, "").isdigit()), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Parts of a plan, in order."""
-
-    steps: tuple[Step, ...] = ()
-    expectations: tuple[Expectation, ...] = ()
-    not_expressed: tuple[NotExpressed, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __add__(self, other: Parts) -> Parts:
-        """Join two parts."""
-        return Parts(
-            self.steps + other.steps,
-            self.expectations + other.expectations,
-            self.not_expressed + other.not_expressed,
-            self.notes + other.notes,
-        )

@@ -14,6 +14,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Plan,
+    PlanPart,
     RuntimeCall,
     Scope,
     Step,
@@ -24,7 +25,7 @@ from gpumem_torch.configuration_steps import ConfigurationSteps
 from gpumem_torch.limits import limits
 from gpumem_torch.preallocation import preallocation
 from gpumem_torch.runtime import LEAVE_AS_IS
-from gpumem_torch.situation import Parts, situation_of
+from gpumem_torch.situation import situation_of
 from gpumem_torch.translate_options import translate_options
 from gpumem_torch.variables import HIP_NAME
 
@@ -40,22 +41,22 @@ def translate(settings: FrameworkSettings, budgets: Budgets, state: FrameworkSta
     parts = _visible(settings, budgets, environ) + choice.parts + options.parts + configuration.parts()
     parts += limits(settings, budgets, choice, situation)
     parts += preallocation(settings, budgets, choice, configuration.values(), situation)
-    if not state.versions and parts != Parts():
+    if not state.versions and parts != PlanPart():
         note = "the version of PyTorch is unknown; it is taken for one like those that were tested (2.5 to 2.14)"
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     if configuration.changes and environ.get(HIP_NAME):
         note = f"{HIP_NAME} is set, but this PyTorch is built for CUDA: its keys were not taken over"
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     steps = parts.steps
     if state.imported is Answer.YES and not state.applicable:
         steps = tuple(replace(step, action=NOTHING_TO_DO, deadline=Deadline.NEVER) for step in steps)
     return Plan(settings.framework, steps, parts.expectations, parts.not_expressed, parts.notes)
 
 
-def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str, str]) -> Parts:
+def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str, str]) -> PlanPart:
     """PyTorch sees what CUDA_VISIBLE_DEVICES leaves, which gpumem never writes: other libraries read it as well."""
     if settings.visible is None:
-        return Parts()
+        return PlanPart()
     wanted = settings.visible.value
     hidden_already = environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1"}
     everything = tuple(budget.ordinal for budget in budgets.devices) if budgets.complete else None
@@ -70,7 +71,7 @@ def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str
             scope=Scope.PROCESS,
             strength=Strength.HARD,
         )
-        return Parts((step,))
+        return PlanPart((step,))
     value = "" if settings.hidden else ",".join(str(ordinal) for ordinal in wanted)
     reason = (
         "PyTorch itself has no setting for it, and CUDA_VISIBLE_DEVICES is left alone because every library of the "
@@ -78,4 +79,4 @@ def _visible(settings: FrameworkSettings, budgets: Budgets, environ: Mapping[str
     )
     refusal = NotExpressed(settings.framework, "visible", reason, settings.visible.origin, asked=f"visible={wanted}")
     notes = ("PyTorch still sees the GPUs, so its limits are set all the same",) if settings.hidden else ()
-    return Parts(not_expressed=(refusal,), notes=notes)
+    return PlanPart(not_expressed=(refusal,), notes=notes)

@@ -13,6 +13,7 @@ from gpumem.plugin import (
     Moment,
     NotExpressed,
     Origin,
+    PlanPart,
     Rank,
     Resolved,
     RuntimeCall,
@@ -24,7 +25,7 @@ from gpumem_torch.choose_allocator import Choice
 from gpumem_torch.keys import ACCEPTED, KEYS, Key, accepts, comparable, known, looks_like, option_text, reads_whole
 from gpumem_torch.release import Release
 from gpumem_torch.runtime import LEAVE_AS_IS
-from gpumem_torch.situation import Parts, Situation
+from gpumem_torch.situation import Situation
 
 _WORDS = {("backend", "cudaMallocAsync"): "async", ("expandable_segments", "True"): "vmm"}
 
@@ -41,14 +42,14 @@ class Options:
 
     keys: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    parts: Parts = field(default_factory=Parts)
+    parts: PlanPart = field(default_factory=PlanPart)
 
 
 def translate_options(settings: FrameworkSettings, choice: Choice, limited: bool, situation: Situation) -> Options:
     """Check every option against the keys of the installed release."""
     keys: dict[str, str] = {}
     origins: dict[str, Origin] = {}
-    parts = Parts()
+    parts = PlanPart()
     segment = _large_segment(settings, situation)
     for name, option in settings.options.items():
         text = option_text(option.value)
@@ -56,18 +57,18 @@ def translate_options(settings: FrameworkSettings, choice: Choice, limited: bool
         if reason:
             asked = f"options.{name}={option.value}"
             refusal = NotExpressed(settings.framework, f"options.{name}", reason, option.origin, asked=asked)
-            parts += Parts(not_expressed=(refusal,))
+            parts += PlanPart(not_expressed=(refusal,))
             continue
         mine = situation.configuration.values.get(name)
         if mine is not None and option.origin.rank > Rank.NATIVE:
             parts += _left_to_user(name, mine, option)
             continue
         keys[name], origins[name] = text, option.origin
-        parts += Parts(expectations=(_expectation(KEYS[name], text),))
+        parts += PlanPart(expectations=(_expectation(KEYS[name], text),))
     values = {**situation.configuration.values, **keys}
     if "garbage_collection_threshold" in keys and not limited:
         note = "garbage_collection_threshold has no effect without a limit (pytorch/pytorch#106660)"
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     if (
         values.get("expandable_segments", choice.keys.get("expandable_segments")) == "True"
         and "max_split_size_mb" in keys
@@ -76,7 +77,7 @@ def translate_options(settings: FrameworkSettings, choice: Choice, limited: bool
             "max_split_size_mb together with expandable segments: near the limit PyTorch may fail with an internal "
             "assertion instead of running out of memory (pytorch/pytorch#119452)"
         )
-        parts += Parts(notes=(note,))
+        parts += PlanPart(notes=(note,))
     return Options(keys, origins, parts)
 
 
@@ -127,7 +128,7 @@ def _expectation(key: Key, text: str) -> Expectation:
     return Expectation(f"options.{key.name}", None, comparable(key, text), tolerance=tolerance)
 
 
-def _left_to_user(name: str, text: str, option: Resolved[object]) -> Parts:
+def _left_to_user(name: str, text: str, option: Resolved[object]) -> PlanPart:
     """Return the parts for an option that the user's own string decides against a weaker source."""
     step = Step(
         action=RuntimeCall(LEAVE_AS_IS, {}, f"{name}:{text} (the user's own string)"),
@@ -139,4 +140,4 @@ def _left_to_user(name: str, text: str, option: Resolved[object]) -> Parts:
         strength=Strength.HARD,
         note=f"the user's own configuration string sets it to {text}, which is stronger than {option.origin}",
     )
-    return Parts((step,), (_expectation(KEYS[name], text),))
+    return PlanPart((step,), (_expectation(KEYS[name], text),))
