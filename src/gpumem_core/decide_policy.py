@@ -259,6 +259,8 @@ class _Deciding:
             plan = Plan(name)
         self.warn_of_faults(name, plan, named=settings.named)
         self.notes += [f"{name}: {note}" for note in plan.notes if name in self.installed]
+        if name in self.installed and (strange := self.registry.untested(name, found.versions)):
+            self.notes.append(f"{name}: untested with {strange}; it is applied and read back all the same")
         if devices.ambiguous:
             self.notes.append(devices.ambiguous)
         self.notes += beyond_devices(settings, budgets, devices)

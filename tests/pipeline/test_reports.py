@@ -5,10 +5,13 @@ import json
 import sys
 
 import pytest
+from numbat_plugin import NumbatPlugin
 
 import gpumem
 from gpumem import PolicyError, VerificationError
-from gpumem.plugin import register
+from gpumem.plugin import Answer, FrameworkState, hookimpl, register
+from gpumem_core.plugins import registry
+from gpumem_core.plugins.tested_range import VersionRange
 from gpumem_core.sizes import GIB
 
 ROW = ["framework", "device", "field", "asked", "set", "in_force", "state", "origin", "scope", "strength", "why"]
@@ -261,3 +264,19 @@ def test_a_row_names_where_its_own_field_was_declared(monkeypatch):
     rows = {row.field: row.origin for row in gpumem.configure(cap="8GiB").rows}
     assert rows["preallocate"] == "environment GPUMEM_GROWTH"
     assert rows["cap"].startswith("test_reports.py:")
+
+
+def test_a_version_outside_of_the_tested_range_is_called_untested(monkeypatch):
+    """The policy is applied and read back all the same, and the report says that nobody tried this version."""
+
+    class OfTheFuture(NumbatPlugin):
+        @hookimpl
+        def gpumem_state(self):
+            return FrameworkState({"numbat": "2.1"}, imported=Answer.YES)
+
+    register(OfTheFuture())
+    monkeypatch.setattr(registry, "version_ranges", lambda _: (VersionRange("numbat", "<2,>=1.2"),))
+    report = gpumem.configure(cap="4GiB")
+    untested = "numbat: untested with numbat 2.1 (tested: <2,>=1.2); it is applied and read back all the same"
+    assert untested in report.notes
+    assert report.rows_of("numbat", "cap")[0].state == "pending"

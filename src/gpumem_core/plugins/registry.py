@@ -16,6 +16,7 @@ from gpumem_core.model.settings import FrameworkSettings
 from gpumem_core.plugins import hookspecs
 from gpumem_core.plugins.discovery import candidate_frameworks, installed_plugins
 from gpumem_core.plugins.hookspecs import PROJECT, Progress, Undo
+from gpumem_core.plugins.tested_range import untested, version_ranges
 
 
 class PluginProblem(Exception):
@@ -95,6 +96,11 @@ class Registry:
         return {
             name: plugin.name for plugin in self.plugins.values() for name in (plugin.name, *plugin.framework.aliases)
         }
+
+    def untested(self, name: str, versions: Mapping[str, str]) -> str:
+        """Return the framework's installed version that its plugin is not tested with; empty where it is."""
+        distribution = self.plugins[name].distribution.partition(" ")[0]
+        return untested(version_ranges(distribution), versions)
 
     def _add(self, name: str, implementation: object, distribution: str) -> None:
         try:
