@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import sys
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -40,6 +41,14 @@ registry.state({name!r}, {{}})
 registry.native({name!r}, {{}}, {{}})
 print(json.dumps([str(problem) for problem in registry.problems if problem.name == {name!r}]
     + [name for name in sys.modules if name.partition(".")[0] in {modules!r} and sys.modules[name] is not None]))
+"""
+
+_ALLOCATES = """
+import inspect
+from pkgutil import resolve_name
+function = resolve_name({target!r})
+parameters = inspect.signature(function).parameters.values()
+print(sum(one.default is one.empty and one.kind is not one.KEYWORD_ONLY for one in parameters))
 """
 
 _TWICE = """
@@ -96,6 +105,18 @@ class PluginContract:
         modules = (self.plugin_name, *self.framework_modules)
         program = _LOADS.format(name=self.plugin_name, modules=modules)
         assert fresh_python(program, blocked=modules).json() == []
+
+    def test_allocate_names_a_function_that_is_there_without_the_framework(self) -> None:
+        """Where the plugin says how to allocate, the function can be imported, and imports nothing of the framework."""
+        target = self.framework().allocate
+        if target:
+            program = _ALLOCATES.format(target=target)
+            assert fresh_python(program, blocked=(self.plugin_name, *self.framework_modules)).json() == 1
+
+    def test_patterns_of_out_of_memory_compile_and_are_no_catch_all(self) -> None:
+        """Each pattern is a regular expression, and none of them matches just any error."""
+        for pattern in self.framework().out_of_memory:
+            assert re.compile(pattern).search("ValueError: the shape does not fit") is None, pattern
 
     def test_it_is_named_as_its_entry_point(self) -> None:
         """The entry point, the framework and the plugin have one name."""

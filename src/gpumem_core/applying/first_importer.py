@@ -12,6 +12,8 @@ from typing import Final
 _MOST_FILES: Final = 500
 """So many sources are read at the most; an error message should not take minutes."""
 
+_STANDARD: Final = sys.stdlib_module_names
+
 
 def first_importer(framework: str) -> str:
     """Return a clause on who imported `framework` first, as far as can be inferred; empty if nothing is found.
@@ -22,16 +24,13 @@ def first_importer(framework: str) -> str:
     order = {name: position for position, name in enumerate(list(sys.modules))}
     if framework not in order:
         return ""
-    chain = _Search(framework, order).chain("__main__")
+    search = _Search(framework, order)
+    chain = search.chain("__main__")
     if not chain:
-        behind = [name for name in order if order[name] > order[framework] and not _own(name, framework)]
-        chain = next((found for name in behind if (found := _Search(framework, order).chain(name))), [])
+        # One search for all of them: what led nowhere from one module leads nowhere from the next.
+        behind = [name for name in order if order[name] > order[framework] and not search.skips(name)]
+        chain = next((found for name in behind if (found := search.chain(name))), [])
     return f"it was first imported by {' -> '.join(chain)} (inferred)" if chain else ""
-
-
-def _own(name: str, framework: str) -> bool:
-    top = name.partition(".")[0]
-    return top == framework or top == "gpumem" or top.startswith("gpumem_")
 
 
 class _Search:
@@ -39,6 +38,11 @@ class _Search:
         self.framework = framework
         self.order = order
         self.seen: set[str] = set()
+
+    def skips(self, name: str) -> bool:
+        """Whether a module is not read: the framework itself, gpumem, and the standard library import no framework."""
+        top = name.partition(".")[0]
+        return top in {self.framework, "gpumem"} or top.startswith("gpumem_") or top in _STANDARD
 
     def chain(self, name: str) -> list[str]:
         """Return the places that lead from a module to the import, ``file:line`` each, or nothing."""
@@ -53,7 +57,7 @@ class _Search:
             if imported.partition(".")[0] == self.framework:
                 return [f"{path.name}:{line}"]
             later = self.order.get(imported, -1) > self.order[self.framework]
-            if later and not _own(imported, self.framework) and (deeper := self.chain(imported)):
+            if later and not self.skips(imported) and (deeper := self.chain(imported)):
                 return [f"{path.name}:{line}", *deeper]
         return []
 

@@ -73,6 +73,12 @@ class Framework:
         fields: how each policy field is expressed, for the mapping table.
         allocators: the allocator words it has, for the mapping table.
         outside_of_caps: what no cap of this framework covers (context, library handles), one sentence.
+        allocate: ``module:function`` of a function that takes a number of bytes, puts that many on the framework's
+            current GPU with the framework's own allocator, and returns what keeps them there. It imports the
+            framework when it is called, not when its module is imported. `gpumem demo` and `gpumem prove` use it;
+            without it they leave the framework out.
+        out_of_memory: regular expressions, searched in ``ExceptionClass: text`` of an error of the framework; one
+            that matches means that its allocator or the card had no room.
     """
 
     name: str
@@ -84,6 +90,8 @@ class Framework:
     fields: tuple[FieldSupport, ...] = ()
     allocators: tuple[AllocatorSupport, ...] = ()
     outside_of_caps: str = ""
+    allocate: str = ""
+    out_of_memory: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

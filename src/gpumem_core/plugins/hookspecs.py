@@ -47,13 +47,22 @@ class Progress(Protocol):
 def gpumem_framework() -> Framework:
     """Describe the framework: names, variables, what its limit counts, how each field is expressed.
 
-    Called once, before any other hook. Must be quick and import nothing of the framework.
+    Called once, before any other hook. Must be quick and import nothing of the framework. ``allocate`` names the
+    function by which commands such as ``gpumem prove`` allocate with the framework, ``out_of_memory`` the errors
+    that mean "no room"; both may be left out.
 
     Example:
         >>> from gpumem.plugin import Framework, hookimpl
         >>> @hookimpl
         ... def gpumem_framework():
-        ...     return Framework(name="numbat", title="Numbat", variables=("NUMBAT_LIMIT",), limit_unit="bytes")
+        ...     return Framework(
+        ...         name="numbat",
+        ...         title="Numbat",
+        ...         variables=("NUMBAT_LIMIT",),
+        ...         limit_unit="bytes",
+        ...         allocate="gpumem_numbat.allocate:allocate",
+        ...         out_of_memory=(r"^MemoryError: numbat: ",),
+        ...     )
     """
     raise NotImplementedError  # pluggy never calls a specification
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
+from gpumem_cupy.allocate import OUT_OF_MEMORY
 
 NAME = "cupy"
 LIMIT_VARIABLE = "CUPY_GPU_MEMORY_LIMIT"
@@ -70,4 +71,6 @@ FRAMEWORK = Framework(
         AllocatorSupport("direct", "set_allocator(None)", holds_cap=False),
     ),
     outside_of_caps=OUTSIDE_OF_CAPS,
+    allocate="gpumem_cupy.allocate:allocate",
+    out_of_memory=OUT_OF_MEMORY,
 )

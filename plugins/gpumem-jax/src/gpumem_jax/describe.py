@@ -6,6 +6,7 @@ from typing import Final
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
 from gpumem_jax import builds, variables
+from gpumem_jax.allocate import OUT_OF_MEMORY
 
 NAME: Final = "jax"
 
@@ -85,4 +86,6 @@ FRAMEWORK: Final = Framework(
         "the CUDA context, cuDNN, cuBLAS and cuSOLVER handles, CUDA graphs, NCCL and its user buffers (JAX's second "
         "pool, of at most the rest of the memory) and pinned host memory are outside of its fraction"
     ),
+    allocate="gpumem_jax.allocate:allocate",
+    out_of_memory=OUT_OF_MEMORY,
 )

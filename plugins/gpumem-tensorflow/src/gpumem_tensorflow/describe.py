@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
+from gpumem_tensorflow.allocate import OUT_OF_MEMORY
 from gpumem_tensorflow.variables import ALLOCATOR, GROWTH, VARIABLES
 
 NAME: Final = "tensorflow"
@@ -81,4 +82,6 @@ FRAMEWORK: Final = Framework(
     outside_of_caps=(
         "the CUDA context, cuDNN and cuBLAS handles, NCCL buffers and pinned host memory are outside of its limit"
     ),
+    allocate="gpumem_tensorflow.allocate:allocate",
+    out_of_memory=OUT_OF_MEMORY,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpumem.plugin import AllocatorSupport, FieldSupport, Framework
+from gpumem_torch.allocate import OUT_OF_MEMORY
 from gpumem_torch.variables import CUDA_NAME, HIP_NAME, NEW_NAME, NO_CACHING
 
 FRAMEWORK: Final = Framework(
@@ -70,4 +71,6 @@ FRAMEWORK: Final = Framework(
         ),
     ),
     outside_of_caps="CUDA contexts, cuBLAS and cuDNN handles, NCCL buffers and what other libraries allocate",
+    allocate="gpumem_torch.allocate:allocate",
+    out_of_memory=OUT_OF_MEMORY,
 )
