@@ -10,6 +10,8 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from gpumem.plugin import Framework, hookspecs
@@ -177,6 +179,12 @@ def ranks() -> str:
     return "\n".join(f"{number}. {text}" for number, (_rank, text) in enumerate(sorted(RANKS.items()), 1))
 
 
+def support(part: str) -> str:
+    """Return one of the tables of what holds, from the results of the matrix."""
+    # Loaded where a page has such a table: the script alone makes all the others.
+    return str(getattr(import_module("support_table"), part)(table))
+
+
 def hooks() -> str:
     """Return every hook with its signature and its docstring."""
     parts = []
@@ -226,6 +234,12 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "states": states,
     "ranks": ranks,
     "hooks": hooks,
+    "support": partial(support, "promises"),
+    "support-first": partial(support, "first_requests"),
+    "support-moments": partial(support, "moments"),
+    "support-sources": partial(support, "sources"),
+    "support-together": partial(support, "together"),
+    "support-oldest": partial(support, "oldest"),
 }
 
 

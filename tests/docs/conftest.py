@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def blocks(page: Path) -> tuple[Block, ...]:
     """The blocks of the page."""
     return tuple(blocks_of(page.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="session")
+def blocks_of_page() -> Callable[[Path], tuple[Block, ...]]:
+    """Read the blocks of a page that a test names itself."""
+    return lambda page: tuple(blocks_of(page.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="session")

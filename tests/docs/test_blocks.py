@@ -1,10 +1,12 @@
 """Every code block of the documentation does what it shows.
 
 - ``python`` runs in a fresh interpreter, on the simulated GPU where the page imports a framework, else on two
-  assumed devices of 16 GiB. A ``text output`` block after it is what it prints.
+  assumed devices of 16 GiB; a page that simulates a GPU itself runs without any. A ``text output`` block after it is
+  what it prints.
 - A ``python`` or ``toml`` block whose first line is ``# NAME`` is a file that the later blocks of its page find; it
   is not run by itself.
-- ``console`` runs what follows ``$ `` and compares what is shown; ``...`` stands for anything.
+- ``console`` runs what follows ``$ `` and compares what is shown; ``...`` stands for anything, and on a line of its own
+  for any number of lines, such as notes on older versions of a framework.
 - ``toml`` is read by gpumem without a fault.
 - ``sh`` is for commands that set up a machine; they are in the short list below, or are the two of the README.
 - ``text`` is not run.
@@ -40,6 +42,7 @@ SETTING_UP = (
     re.compile(r"pip install -e \."),
 )
 FRAMEWORK = re.compile(r"^\s*(?:import|from) (?:jax|tensorflow|torch|cupy)\b", re.MULTILINE)
+SIMULATES = re.compile(r"\bSimulatedGpus\(|\bsimulated_gpus\(")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -49,7 +52,10 @@ class Page:
     def __init__(self, blocks: tuple[Block, ...], folder: Path) -> None:
         self.blocks = blocks
         self.folder = folder
-        self.simulated = any(FRAMEWORK.search(block.body) for block in blocks if block.language == "python")
+        programs = [block.body for block in blocks if block.language == "python"]
+        # A page on simulating a GPU has its own devices, and is read on a machine without any.
+        self.simulates = any(SIMULATES.search(program) for program in programs)
+        self.simulated = not self.simulates and any(FRAMEWORK.search(program) for program in programs)
 
     def environment(self) -> dict[str, str]:
         base = {name: value for name, value in os.environ.items() if not name.startswith("GPUMEM_")}
@@ -57,6 +63,8 @@ class Page:
         base["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{base.get('PATH', '')}"
         base["TF_CPP_MIN_LOG_LEVEL"] = "3"
         base["PYTHONWARNINGS"] = "default"
+        if self.simulates:
+            return base
         if not self.simulated:
             return {**base, "GPUMEM_ASSUME_DEVICES": "2x16GiB"}
         return {**SimulatedGpus("2x16GiB").environment(base), "SIMGPU_STATE": str(self.folder / ".state")}
@@ -140,7 +148,8 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 def assert_shows(block: Block, shown: str, printed: str) -> None:
     """Fail unless `printed` is what the page shows."""
-    same = doctest.OutputChecker().check_output(shown, printed, FLAGS)
+    any_lines = re.sub(r"(?<!^)\n\.\.\.(?=\n|$)", "...", shown)
+    same = doctest.OutputChecker().check_output(any_lines, printed, FLAGS)
     assert same, f"line {block.line} shows\n{shown}\nbut it is\n{printed}"
 
 

@@ -6,7 +6,9 @@ import configparser
 import os
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def shell_blocks(text: str) -> list[str]:
@@ -15,10 +17,10 @@ def shell_blocks(text: str) -> list[str]:
 
 
 def commands(root: Path) -> tuple[str, str]:
-    """Return the README's first two commands: the example's and that of the tests."""
+    """Return the README's first two commands: the demo's and that of the tests."""
     blocks = shell_blocks((root / "README.md").read_text(encoding="utf-8"))
-    example, tests = blocks[0].splitlines() if len(blocks[0].splitlines()) > 1 else blocks[:2]
-    return example, tests
+    demo, tests = blocks[0].splitlines() if len(blocks[0].splitlines()) > 1 else blocks[:2]
+    return demo, tests
 
 
 def test_contributing_begins_with_the_commands_of_the_readme(root: Path) -> None:
@@ -38,13 +40,13 @@ def test_ci_runs_the_command_of_the_readme(root: Path) -> None:
     assert os.access(root / ".ci" / "run", os.X_OK)
 
 
-def test_the_command_for_the_example_runs_an_environment_of_tox(root: Path) -> None:
-    """The README's first command installs tox, and runs the example in an environment that tox.ini defines."""
-    example, tests = commands(root)
-    assert example.startswith("python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox ")
-    words = shlex.split(example)
+def test_the_command_for_the_demo_runs_an_environment_of_tox(root: Path) -> None:
+    """The README's first command installs tox, and plays the demo in an environment that tox.ini defines."""
+    demo, tests = commands(root)
+    assert demo.startswith("python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox exec ")
+    words = shlex.split(demo)
     assert words[words.index("-e") + 1] in tox(root)["tox"]["env_list"]
-    assert (root / words[-1]).is_file()
+    assert words[words.index("--") + 1 :] == ["gpumem", "demo"]
     assert tests.endswith("&& .venv/bin/tox run")
 
 
@@ -66,11 +68,35 @@ def test_a_missing_interpreter_is_a_failure(root: Path) -> None:
     assert offered[0] == "3.12", "plain python3 is the first one"
 
 
-def test_the_types_of_every_package_are_checked(root: Path, plugins: tuple[Path, ...]) -> None:
-    """The core and every plugin are given to mypy, by tox and before a commit alike."""
-    (line,) = [line for line in tox(root)["testenv:types"]["commands"].splitlines() if line.startswith("mypy ")]
-    assert {f"plugins/{path.name}/src" for path in plugins} | {"src"} <= set(line.split())
-    assert f"entry: {line}\n" in (root / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+def test_the_types_of_every_package_are_checked(
+    root: Path, plugins: tuple[Path, ...], pyproject: Callable[[Path], dict[str, Any]]
+) -> None:
+    """The core and every package under plugins/ are what mypy checks, by tox and before a commit alike."""
+    assert "mypy" in tox(root)["testenv:types"]["commands"].splitlines()
+    assert "entry: mypy\n" in (root / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    settings = pyproject(root)["tool"]["mypy"]
+    checked = {path for pattern in settings["files"] for path in root.glob(pattern)}
+    sources = {root / "src", *(path / "src" for path in plugins)}
+    assert sources <= checked
+    assert sources == {root / name for name in settings["mypy_path"]}
+
+
+def test_what_one_environment_leaves_out_another_runs(root: Path, pyproject: Callable[[Path], dict[str, Any]]) -> None:
+    """No environment of the list leaves out what no other runs, but a real GPU's tests and the exhaustive ones."""
+    markers = {text.partition(":")[0] for text in pyproject(root)["tool"]["pytest"]["ini_options"]["markers"]}
+    left_out = {name: set(re.findall(r"not (\w+)", expression_of(root, name))) for name in ENVIRONMENTS}
+    assert left_out["unit-py{311,313}"] == markers
+    assert left_out["{newest,oldest}-py312"] == {"gpu", "exhaustive"}
+    assert expression_of(root, "simulated") == "simulated or exhaustive"
+
+
+ENVIRONMENTS = ("unit-py{311,313}", "{newest,oldest}-py312")
+
+
+def expression_of(root: Path, environment: str) -> str:
+    """Return what an environment gives to pytest as -m."""
+    words = shlex.split(tox(root)[f"testenv:{environment}"]["commands"].strip())
+    return words[words.index("-m") + 1]
 
 
 def tox(root: Path) -> configparser.ConfigParser:

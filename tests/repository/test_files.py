@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 MAX_LINES = 350
+MAX_NATIVE_LINES = 300
 LONG: dict[str, str] = {}
 """Source files that may be longer, each with its reason."""
 
@@ -23,6 +24,10 @@ FORBIDDEN = {
 EXCUSED = {
     ("src/gpumem_core/plugins/hookspecs.py", "a body that is missing"): "pluggy never calls a specification",
     ("tests/repository/test_ci.py", "a test that skips itself"): "JUnit's word for a skipped test",
+    (
+        "plugins/gpumem-simgpu/tests/suites/outcomes.py",
+        "a test that skips itself",
+    ): "a suite of somebody else, on which the pytest plugin is tested",
 }
 TEXT = {".py", ".md", ".toml", ".txt", ".ini", ".c", ".h", ".yaml", ".cfg", ""}
 
@@ -38,10 +43,28 @@ def test_source_files_are_short(root: Path, tracked: tuple[Path, ...]) -> None:
     assert [name for name in LONG if lengths.get(name, 0) <= MAX_LINES] == [], "no longer long: remove it from the list"
 
 
+def test_native_files_are_shorter_still(root: Path, tracked: tuple[Path, ...]) -> None:
+    """No C file has more than 300 lines, and each begins with a comment on what it is for."""
+    native = [path for path in tracked if path.suffix in {".c", ".h"}]
+    texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in native}
+    assert texts
+    long = {name: lines for name, text in texts.items() if (lines := len(text.splitlines())) > MAX_NATIVE_LINES}
+    assert long == {}
+    assert [name for name, text in texts.items() if not text.startswith(("/*", "//"))] == []
+
+
 def test_no_file_has_a_vague_name(root: Path, tracked: tuple[Path, ...]) -> None:
     """A file's name says its responsibility."""
     names = [path.relative_to(root) for path in tracked if path.suffix in {".py", ".c", ".h"}]
     assert [str(name) for name in names if {part.partition(".")[0] for part in name.parts} & VAGUE] == []
+
+
+@pytest.mark.parametrize(("folder", "marker"), [("tests/simulated", "simulated"), ("tests/gpu", "gpu")])
+def test_tests_on_a_gpu_are_marked(root: Path, tracked: tuple[Path, ...], folder: str, marker: str) -> None:
+    """Each file of tests below the folder is marked as a whole, so that an environment can choose it or leave it out."""
+    wanted = re.compile(rf"^pytestmark = .*\bpytest\.mark\.{marker}\b", re.MULTILINE)
+    files = [path for path in tracked if path.is_relative_to(root / folder) and path.name.startswith("test_")]
+    assert [str(path) for path in files if not wanted.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("kind", FORBIDDEN)

@@ -11,6 +11,8 @@ import pytest
 
 Read = Callable[[Path], dict[str, Any]]
 PUBLIC = {"gpumem", "gpumem.plugin", "gpumem.testing"}
+SECOND_HALF = {"gpumem-tools": "it is the second half of the command line, with the core's own machinery"}
+"""Packages under plugins/ that are no plugins for a framework and may use what is not public, each with its reason."""
 
 
 def classes_below(source: str, base: str) -> list[str]:
@@ -97,6 +99,7 @@ def test_plugins_import_only_what_is_public(plugins: tuple[Path, ...]) -> None:
     found = {
         str(file.relative_to(path.parent)): modules
         for path in plugins
+        if path.name not in SECOND_HALF
         for file in path.rglob("*.py")
         if (modules := private(file.read_text(encoding="utf-8")))
     }
@@ -111,6 +114,21 @@ def test_no_plugin_imports_its_framework_at_module_level(framework_plugins: tupl
             tree = ast.parse(file.read_text(encoding="utf-8"))
             top = ast.Module([n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)], [])
             assert framework not in {name.partition(".")[0] for name in imported_modules(ast.unparse(top))}, file
+
+
+def test_the_tools_are_the_commands_of_the_core(plugins: tuple[Path, ...], pyproject: Read) -> None:
+    """Each command of another package names a function that is there, in the module of the command's name."""
+    points = {
+        name: (path, value)
+        for path in plugins
+        for name, value in pyproject(path)["project"].get("entry-points", {}).get("gpumem.commands", {}).items()
+    }
+    assert {"demo", "prove", "simulate"} <= set(points)
+    for name, (path, value) in points.items():
+        module, _, function = value.partition(":")
+        assert module == f"{path.name.replace('-', '_')}.{name}.command", value
+        source = (path / "src" / Path(*module.split("."))).with_suffix(".py").read_text(encoding="utf-8")
+        assert function in {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}, value
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,27 @@ def test_a_replaced_pool_gives_back_what_it_has_cached(cupy: FakeCupy) -> None:
     assert cupy.held[0] == 3 * GIB
     use(cupy, "managed")
     assert cupy.held[0] == 0
+
+
+@pytest.mark.parametrize("word", ["managed", "async"])
+def test_arrays_of_the_former_pool_are_taken_off_the_limit(cupy: FakeCupy, word: str) -> None:
+    """What exists stays where it is, so the new pool may hold only what is left of the cap; `held` counts both."""
+    kept = cupy.allocate(512 * MIB)
+    use(cupy, word)
+    apply(cupy, Rule(((0.0, 2 * GIB),)))
+    cupy.allocate(MIB)
+    assert installed_or_new(cupy.module).limits[0] == 2 * GIB - 512 * MIB
+    with pytest.raises(MemoryError):
+        cupy.allocate(2 * GIB - 256 * MIB)
+    del kept
+
+
+def test_a_cap_below_what_the_former_pool_holds_grants_nothing_more(cupy: FakeCupy) -> None:
+    """0 would be no limit to CuPy, so 1 byte is what is left."""
+    kept = cupy.allocate(3 * GIB)
+    use(cupy, "managed")
+    apply(cupy, Rule(((0.0, 2 * GIB),)))
+    with pytest.raises(MemoryError):
+        cupy.allocate(MIB)
+    assert installed_or_new(cupy.module).limits == {0: 1}
+    del kept

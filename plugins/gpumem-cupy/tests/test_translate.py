@@ -109,6 +109,16 @@ def test_a_fraction_is_resolved_with_the_drivers_total_at_the_first_touch(total:
     assert any(isinstance(step.action, SetVariable) for step in plan.steps) is (total is not None)
 
 
+def test_where_the_card_is_uncertain_the_share_itself_is_expected() -> None:
+    """Which of two unequal cards an ordinal means is known at the first touch; until then the variable is careful."""
+    uncertain = [budget(fraction(0.5), ordinal=n, ahead=True, total=8 * GIB, largest_total=16 * GIB) for n in (0, 1)]
+    plan = plan_of(*uncertain)
+    assert call(plan).arguments["at_most"] is None
+    assert plan.steps[0].action == SetVariable(NAME, str(4 * GIB))
+    limit, ahead = plan.expectations
+    assert (limit.value, limit.unit, ahead.value) == (0.5, "fraction", 8 * GIB)
+
+
 def test_different_devices_get_a_call_each_and_no_variable() -> None:
     """One variable cannot say two limits; the report has a row per device."""
     plan = plan_of(budget(cap(2 * GIB), ordinal=0), budget(cap(4 * GIB), ordinal=1, ahead=GIB))

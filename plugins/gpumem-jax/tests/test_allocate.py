@@ -52,7 +52,7 @@ def test_other_errors_are_not_out_of_memory(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "RuntimeError: Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA: Device 0: : CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "RuntimeError: Unable to initialize backend 'cuda': INTERNAL: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.",
     ],
 )

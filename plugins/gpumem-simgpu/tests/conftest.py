@@ -12,6 +12,7 @@ from typing import Protocol
 import pytest
 
 from gpumem_simgpu import SimulatedGpus, SimulatedRun
+from gpumem_simgpu.cache import cache_folder
 
 _HERE = Path(__file__).parent
 
@@ -57,3 +58,35 @@ def run_program() -> RunProgram:
         return done
 
     return run
+
+
+class Suite:
+    """A test suite of somebody else in a folder of its own, made of files of ``suites``."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+
+    def add(self, name: str, as_name: str | None = None) -> Path:
+        """Copy a file of ``suites``, by default as ``test_NAME``."""
+        text = (_HERE / "suites" / name).read_text(encoding="utf-8")
+        file = self.path / (as_name or f"test_{name}")
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def add_program(self, name: str) -> None:
+        """Copy a file of ``programs``."""
+        (self.path / name).write_text((_HERE / "programs" / name).read_text(encoding="utf-8"), encoding="utf-8")
+
+    def run(self, *options: str, own_process: bool = False) -> pytest.RunResult:
+        """Run pytest in the suite's folder, as its owner does."""
+        start = self.pytester.runpytest_subprocess if own_process else self.pytester.runpytest_inprocess
+        return start("-p", "no:cacheprovider", *options)
+
+
+@pytest.fixture
+def suite(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    # pytester gives each test a home folder of its own; what has been built is in the real one.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_folder().parent))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    return Suite(request.getfixturevalue("pytester"))

@@ -38,6 +38,8 @@ def gpumem_framework() -> Framework:
             FieldSupport("preallocate", f"{TAKE_ALL}=0 or 1", "the first allocation", "growth", "process"),
         ),
         outside_of_caps="nothing: numbat keeps everything in its pool",
+        allocate="gpumem_numbat.allocate:allocate",
+        out_of_memory=(r"^MemoryError: numbat: ",),
     )
 
 

@@ -18,13 +18,13 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 from gpumem.plugin import Progress
-from gpumem_cupy.pools import is_async_pool, owner
+from gpumem_cupy.pools import built_pools, is_async_pool, owner
 from gpumem_cupy.rule import DRIVER_BLOCK, Rule
 
 Report = Callable[[], None]
@@ -54,6 +54,7 @@ class FirstTouch:
         self._progress: dict[int | None, Progress] = {}
         self._about_allocator: Progress | None = None
         self._pool: Any = None
+        self._earlier: list[Any] = []
         self._former: Any = None
         self._ready: frozenset[int] = frozenset()
         self._preparing: set[int] = set()
@@ -102,6 +103,8 @@ class FirstTouch:
     def serve_from(self, pool: Any, word: str | None, progress: Progress | None = None) -> None:
         """Serve requests from `pool`; None for an asynchronous pool that is still to be built."""
         with self._lock:
+            if self._pool is not None and self._pool is not pool:
+                self._earlier.append(self._pool)
             self._pool = pool
             self.word = word
             self._about_allocator = progress
@@ -189,10 +192,36 @@ class FirstTouch:
         """Return the limit in bytes for a device, with the driver's own total; 0 for none."""
         total = progress.devices().total(device) if rule.needs_total else None
         limit = rule.limit(total)
+        if limit:
+            # Arrays from before a change of allocator stay where they are, and count; 0 would be no limit.
+            self.give_back_caches()
+            limit = max(limit - self.held_elsewhere(device), 1)
         if limit and (self.word == "async" or is_async_pool(self.module, self._pool)):
             # The driver's pool grows in whole blocks: only whole blocks of limit are never exceeded.
             limit = max(limit // DRIVER_BLOCK * DRIVER_BLOCK, 1)
         return limit
+
+    def held_elsewhere(self, device: int) -> int:
+        """Return the bytes that CuPy's other pools hold on a device: the default one, and those used before."""
+        return sum(int(pools[device].total_bytes()) for pools in self._others() if device in pools)
+
+    def give_back_caches(self) -> int:
+        """Free what pools that serve no more have cached; return the bytes that their arrays still hold."""
+        parts = [part for pools in self._others() for part in pools.values()]
+        for part in parts:
+            part.free_all_blocks(None)
+        return sum(int(part.total_bytes()) for part in parts)
+
+    def _others(self) -> list[Mapping[int, Any]]:
+        """Return the pools that do not serve requests, each by device."""
+        found: list[Any] = []
+        for pool in (self.module.get_default_memory_pool(), *self._earlier):
+            # Every asynchronous pool is a front to the same pool of the driver: it counts once.
+            is_async = is_async_pool(self.module, pool)
+            same = [is_async and is_async_pool(self.module, other) for other in (self._pool, *found)]
+            if pool is not self._pool and not any(pool is other for other in found) and not any(same):
+                found.append(pool)
+        return [built_pools(self.module, pool) or {} for pool in found]
 
     def set_limit(self, target: Any, device: int, limit: int) -> None:
         """Set the limit on a pool, whose current device is `device`, or on that device's own pool."""

@@ -175,10 +175,10 @@ class _Limits:
         return self.budgets.any_limit or LIMIT_VARIABLE in self.environ
 
     def expect_limit(self, ordinal: int | None, budget: Budget, rule: Rule) -> None:
-        if budget.limit_bytes is not None:
-            self.expectations.append(Expectation("limit", ordinal, budget.limit_bytes, Comparison.LIMIT, unit="bytes"))
-        elif rule.share is not None:
+        if rule.share is not None:
             self.expectations.append(Expectation("limit", ordinal, rule.share, Comparison.LIMIT, unit="fraction"))
+        elif budget.limit_bytes is not None:
+            self.expectations.append(Expectation("limit", ordinal, budget.limit_bytes, Comparison.LIMIT, unit="bytes"))
 
     def ahead(self, ordinal: int | None, budget: Budget, rule: Rule, fields: list[str]) -> None:
         """Plan what is taken ahead, or say why it cannot be."""
@@ -193,7 +193,9 @@ class _Limits:
         fields.append("preallocate")
         amount = budget.preallocate_bytes
         if amount is not None:
-            expected = rule.ahead(budget.limit_bytes or 0) or amount
+            # Where it is open which card it is, no more than on the largest one.
+            total = budget.total if rule.at_most else budget.largest_total or budget.total
+            expected = rule.ahead((budget.limit.in_bytes(total) if budget.limit else None) or 0) or amount
             self.expectations.append(Expectation("preallocate", ordinal, expected, Comparison.LIMIT, unit="bytes"))
 
     def step(self, ordinal: int | None, rule: Rule, fields: tuple[str, ...], because: Origin) -> Step:

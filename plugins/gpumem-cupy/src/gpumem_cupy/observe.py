@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from gpumem.plugin import CudaState, Observation, cuda_state
+from gpumem.plugin import CudaState, Observation, cuda_state, human
 from gpumem_cupy.first_touch import FirstTouch, finite
 from gpumem_cupy.installed import installed
 from gpumem_cupy.pools import built_pools, is_async_pool, is_cupy, is_memory_pool, name_of, owner, word_of
@@ -87,13 +87,15 @@ def _limit(
     pool = pools.get(ordinal)
     if pool is None:
         return _waiting(ordinal)
-    held = int(pool.total_bytes())
+    elsewhere = touch.held_elsewhere(ordinal) if touch else 0
+    held = int(pool.total_bytes()) + elsewhere
     rule = touch.rule(ordinal) if touch else None
     if touch and rule and rule.sets_limit and touch.waits(ordinal) and ordinal not in touch.limits:
         why = f"CuPy has not allocated on device {ordinal} yet; the limit is set then"
         return Observation("limit", ordinal, None, _READ, why=why, held=held)
     limit: int | float = finite(int(pool.get_limit()))
-    source = f"{read} on device {ordinal}"
+    beside = f", beside {human(elsewhere)} that its other pools hold" if elsewhere else ""
+    source = f"{read} on device {ordinal}{beside}"
     if rule and rule.share is not None and total:
         # The plan was made without knowing the total, so it expects a share.
         limit, source = limit / total, f"{source}, of its total"

@@ -119,6 +119,10 @@ class AsyncDevicePool:
         """Return the bytes the driver's pool holds for everybody who uses it."""
         return int(self._runtime.memPoolGetAttribute(self._handle, self._runtime.cudaMemPoolAttrReservedMemCurrent))
 
+    def free_all_blocks(self, _stream: object = None) -> None:
+        """Give back what nobody uses."""
+        self._runtime.memPoolTrimTo(self._handle, 0)
+
 
 def built_pools(module: ModuleType, pool: object) -> Mapping[int, Any] | None:
     """Return what `device_pools` does for either kind: objects with get_limit, set_limit(size=) and total_bytes."""

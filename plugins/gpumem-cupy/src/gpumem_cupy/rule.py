@@ -22,7 +22,7 @@ class Rule:
         bounds: pairs of a share of the device's total and bytes; the smallest sum is the limit. Empty: the limit
             that the pool has already stays.
         at_most: the limit in bytes as far as it was known when the plan was made, which is never exceeded whatever
-            the driver says of the total; None where it was not known.
+            the driver says of the total; None where it was not known, or only for the smallest card of several.
         unlimited: True to take every limit away.
         preallocate: what is taken at the first touch: False or None for nothing, True for the whole limit, or bytes.
         kept_share: the user's own limit as a share, which stays and is only read back; None without one, or where
@@ -118,10 +118,12 @@ def rule_for(budget: Budget, *, keeps_limit: bool, takes_ahead: bool) -> Rule:
         takes_ahead: whether the allocator can take memory ahead.
     """
     limit = None if keeps_limit else budget.limit
+    # Which card it is turns out at the first touch, where the driver tells the total of that very card.
+    open_until_touched = limit is not None and limit.pure_share is not None and budget.largest_total is not None
     kept = budget.limit if keeps_limit and budget.limit_bytes is None else None
     return Rule(
         bounds=tuple((bound.share, bound.amount) for bound in limit.bounds) if limit else (),
-        at_most=budget.limit_bytes if limit else None,
+        at_most=budget.limit_bytes if limit and not open_until_touched else None,
         unlimited=budget.unlimited and not keeps_limit,
         preallocate=budget.preallocate.amount if budget.preallocate and takes_ahead else None,
         kept_share=kept.pure_share if kept else None,

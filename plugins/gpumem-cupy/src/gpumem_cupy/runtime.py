@@ -104,7 +104,8 @@ def _set_limit(touch: FirstTouch, module: ModuleType, arguments: Mapping[str, An
         touch.asked.add(rule.at_most)
     touch.add(device, rule, progress)
     done = _set_at_once(touch, module, device, rule, progress)
-    if rule.takes_ahead or not (done or by_variable):
+    beside = touch.give_back_caches() if rule.sets_limit and cuda_state().initialised else 0
+    if rule.takes_ahead or not (done or (by_variable and not beside)):
         touch.install()
         where = "on each device" if device is None else f"on device {device}"
         progress.pending(f"{_FIRST_USE} {where}" if not done else f"until CuPy's next allocation {where}")

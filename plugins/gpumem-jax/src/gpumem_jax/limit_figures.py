@@ -96,5 +96,7 @@ def uneven_note(situation: Situation, figures: LimitFigures) -> str:
         if asked is None:
             parts.append(f"{human(amount)} on device {budget.ordinal}, which has no limit of its own")
         elif amount < floored(min(asked, budget.total)):
-            parts.append(f"{human(amount)} instead of {human(asked)} on device {budget.ordinal}")
+            uncertain = budget.largest_total not in (None, budget.total)
+            which = f"device {budget.ordinal}{', if that is the smaller card' if uncertain else ''}"
+            parts.append(f"{human(amount)} instead of {human(asked)} on {which}")
     return f"JAX has one fraction for all devices ({fraction:.6g}): {', '.join(parts)}" if parts else ""

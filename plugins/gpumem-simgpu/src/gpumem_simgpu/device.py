@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from gpumem_simgpu.cache import cached, digest
 from gpumem_simgpu.headers import Headers, find_headers
-from gpumem_simgpu.stubs import defined_names, driver_source, exported_functions, stub_source
+from gpumem_simgpu.stubs import defined_names, driver_source, runtime_source
 from gpumem_simgpu.tools import require_tools, tool_output
 
 NATIVE = Path(__file__).parent / "native"
 SHIM = NATIVE / "shim"
 LIBRARIES = ("libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1")
-_SHARED = ("config", "accounting", "events", "caller", "device_node")
-_DRIVER = ("devices", "blocks", "memory", "virtual", "work", "lookup")
-_RUNTIME = ("cudart", "cudart_work")
-_COMPILE = ("gcc", "-O1", "-g", "-fPIC", "-Wall", "-Wno-unused-parameter", "-Wno-deprecated-declarations")
+# The parameters of a public call are given, whether they matter here or not; some calls are deprecated.
+_WARNINGS = ("-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-deprecated-declarations")
+_COMPILE = ("gcc", "-std=gnu11", "-O1", "-g", "-fPIC", "-fvisibility=hidden", *_WARNINGS)
 
 
 @cache
@@ -26,47 +29,70 @@ def device_folder() -> Path:
     sources = sorted(path for path in NATIVE.rglob("*") if path.suffix in {".c", ".h"})
     code = [Path(__file__), Path(__file__).with_name("stubs.py"), *sources]
     key = digest([*(path.read_bytes() for path in code), *(found.release for found in headers)])
-    return cached(f"device-{key}", lambda folder: _build(folder, headers))
+    return cached(f"device-{key}", build_device)
 
 
-def _build(folder: Path, headers: tuple[Headers, Headers]) -> None:
+def build_device(folder: Path, flags: Sequence[str] = ()) -> None:
+    """Build the four libraries into a folder, with extra flags for the compiler and for the linker.
+
+    Programs use the one build of ``device_folder``; tests make others, with ``-fsanitize=...``.
+    """
     require_tools("gcc", "nm")
+    older, newest = headers = (find_headers(12), find_headers(13))
     work = folder / "objects"
-    work.mkdir()
-    newest = headers[1]
-    shared = [_compile(NATIVE / f"{name}.c", work) for name in _SHARED]
-    driver = [_compile(NATIVE / f"{name}.c", work, newest.include) for name in _DRIVER]
-    stubs = work / "driver_stubs.c"
-    stubs.write_text(driver_source(driver, headers))
-    # libgcc_s brings the unwinder that caller.c walks the stack with.
-    _link(folder / "libcuda.so.1", [*shared, *driver, _compile(stubs, work)], "-lpthread", "-ldl", "-lgcc_s")
-    for found in headers:
-        _build_runtime(folder, work, found)
-    nvml = _compile(NATIVE / "nvml.c", work)
-    _link(folder / "libnvidia-ml.so.1", [nvml, folder / "libcuda.so.1"])
+    work.mkdir(parents=True)
+    # Processes of the compiler do the work, so threads are enough to have one for each processor.
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        build = _Build(folder, work, tuple(flags), pool)
+        driver = build.compile("driver", newest.include)
+        runtimes = [build.compile("runtime", found.include, SHIM, major=found.major) for found in headers]
+        machine, nvml = build.compile("machine"), build.compile("nvml")
+        stubs = build.write("driver_stubs.c", driver_source(driver, headers))
+        # libgcc_s brings the unwinder that caller.c walks the stack with.
+        build.link("libcuda.so.1", [*machine, *driver, *stubs], "-lpthread", "-ldl", "-lgcc_s")
+        for found, objects in zip(headers, runtimes, strict=True):
+            _link_runtime(build, found, objects)
+        build.link("libnvidia-ml.so.1", [*nvml, folder / "libcuda.so.1"])
 
 
-def _build_runtime(folder: Path, work: Path, headers: Headers) -> None:
+def _link_runtime(build: _Build, headers: Headers, objects: list[Path]) -> None:
     name = f"libcudart.so.{headers.major}"
-    folders = (headers.include, SHIM)
-    written = [_compile(NATIVE / f"{file}.c", work, *folders, suffix=str(headers.major)) for file in _RUNTIME]
-    stubs = work / f"runtime_stubs{headers.major}.c"
-    stubs.write_text(stub_source(exported_functions(headers.runtime), defined_names(written)))
+    stubs = build.write(f"runtime_stubs{headers.major}.c", runtime_source(objects, headers))
     # PyTorch asks for symbols of exactly this version.
-    versions = work / f"runtime{headers.major}.map"
+    versions = build.work / f"runtime{headers.major}.map"
     versions.write_text(f"{name} {{ global: cuda*; __cuda*; local: *; }};\n")
     script = f"-Wl,--version-script={versions}"
-    _link(folder / name, [*written, _compile(stubs, work), folder / "libcuda.so.1"], script)
+    build.link(name, [*objects, *stubs, build.folder / "libcuda.so.1"], script)
 
 
-def _compile(source: Path, work: Path, *includes: Path, suffix: str = "") -> Path:
-    target = work / f"{source.stem}{suffix}.o"
-    folders = [f"-I{path}" for path in (NATIVE, *includes)]
-    tool_output([*_COMPILE, *folders, "-c", source, "-o", target], doing=f"Compiling {source.name}")
-    return target
+@dataclass(frozen=True)
+class _Build:
+    folder: Path
+    work: Path
+    flags: tuple[str, ...]
+    pool: ThreadPoolExecutor
 
+    def compile(self, part: str, *includes: Path, major: int | str = "") -> list[Path]:
+        """Compile the files of one folder of the sources, as many at a time as there are processors."""
+        folders = [f"-I{path}" for path in (NATIVE / "machine", NATIVE / part, *includes)]
+        sources = sorted((NATIVE / part).glob("*.c"))
+        targets = [self.work / f"{part}{major}-{source.stem}.o" for source in sources]
+        list(self.pool.map(self._compile, sources, targets, [folders] * len(sources)))
+        return targets
 
-def _link(target: Path, inputs: list[Path], *options: str) -> None:
-    # $ORIGIN lets a program that was not started with our variables load one of the four by its path.
-    soname = ("-shared", f"-Wl,-soname,{target.name}", "-Wl,-rpath,$ORIGIN")
-    tool_output(["gcc", *soname, "-o", target, *inputs, *options], doing=f"Linking {target.name}")
+    def write(self, name: str, text: str) -> list[Path]:
+        """Write a source file and compile it."""
+        source = self.work / name
+        source.write_text(text)
+        self._compile(source, source.with_suffix(".o"), [])
+        return [source.with_suffix(".o")]
+
+    def _compile(self, source: Path, target: Path, folders: list[str]) -> None:
+        command = [*_COMPILE, *self.flags, *folders, "-c", source, "-o", target]
+        tool_output(command, doing=f"Compiling {source.name}")
+
+    def link(self, name: str, inputs: list[Path], *options: str) -> None:
+        # $ORIGIN lets a program that was not started with our variables load one of the four by its path.
+        soname = ("-shared", f"-Wl,-soname,{name}", "-Wl,-rpath,$ORIGIN")
+        command = ["gcc", *soname, "-o", self.folder / name, *inputs, *self.flags, *options]
+        tool_output(command, doing=f"Linking {name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePath
 
 _OWNERS = (
@@ -13,6 +14,8 @@ _OWNERS = (
 )
 
 
+# A log names the same few files in each of its lines.
+@lru_cache(maxsize=1024)
 def library_name(path: str | None) -> str:
     """Return "jax", "tensorflow", "torch" or "cupy" for their files, the file's name for others."""
     if not path:

@@ -7,6 +7,8 @@ from typing import Any
 
 GIB = 1 << 30
 OUT_OF_MEMORY = 2
+# How NVML tells versions of a structure: its size, and the version in the highest byte.
+MEMORY_2 = 40 | 2 << 24
 
 
 class _Memory(ctypes.Structure):
@@ -82,7 +84,7 @@ def nvml_devices() -> dict[str, Any]:
         name, uuid = ctypes.create_string_buffer(96), ctypes.create_string_buffer(96)
         library.nvmlDeviceGetName(handle, name, 96)
         library.nvmlDeviceGetUUID(handle, uuid, 96)
-        first, second = _Memory(), _Memory2()
+        first, second = _Memory(), _Memory2(version=MEMORY_2)
         answer = library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(first))
         library.nvmlDeviceGetMemoryInfo_v2(handle, ctypes.byref(second))
         rows.append(

@@ -1,3 +1,4 @@
+/* Two calls that one extension includes this header for; the real file is in a larger wheel. */
 #pragma once
 #include <cuda_runtime_api.h>
 extern "C" {

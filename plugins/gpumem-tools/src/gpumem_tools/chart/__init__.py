@@ -1,0 +1,1 @@
+"""Memory over time as a picture: in a terminal and as SVG."""

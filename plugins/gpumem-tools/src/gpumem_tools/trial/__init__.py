@@ -1,0 +1,1 @@
+"""Programs in fresh interpreters that allocate with frameworks and write down what became of it."""

@@ -1,0 +1,1 @@
+"""The support matrix: its cells, how one is run, judged and recorded."""
