@@ -42,7 +42,7 @@ SETTING_UP = (
     re.compile(r"pip install -e \."),
 )
 FRAMEWORK = re.compile(r"^\s*(?:import|from) (?:jax|tensorflow|torch|cupy)\b", re.MULTILINE)
-SIMULATES = re.compile(r"\bSimulatedGpus\(|\bsimulated_gpus\(")
+SIMULATES = re.compile(r"\bSimulatedGpus\(|\bsimulated_gpus\(|^\$ gpumem (?:simulate|demo|prove)\b", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -52,10 +52,12 @@ class Page:
     def __init__(self, blocks: tuple[Block, ...], folder: Path) -> None:
         self.blocks = blocks
         self.folder = folder
-        programs = [block.body for block in blocks if block.language == "python"]
         # A page on simulating a GPU has its own devices, and is read on a machine without any.
-        self.simulates = any(SIMULATES.search(program) for program in programs)
-        self.simulated = not self.simulates and any(FRAMEWORK.search(program) for program in programs)
+        self.simulates = any(
+            SIMULATES.search(block.body) for block in blocks if block.language in {"python", "console"}
+        )
+        imports = any(FRAMEWORK.search(block.body) for block in blocks if block.language == "python")
+        self.simulated = imports and not self.simulates
 
     def environment(self) -> dict[str, str]:
         base = {name: value for name, value in os.environ.items() if not name.startswith("GPUMEM_")}
@@ -63,6 +65,8 @@ class Page:
         base["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{base.get('PATH', '')}"
         base["TF_CPP_MIN_LOG_LEVEL"] = "3"
         base["PYTHONWARNINGS"] = "default"
+        # Tables are as wide as they want to be: folders of tests have long names.
+        base["COLUMNS"] = "200"
         if self.simulates:
             return base
         if not self.simulated:

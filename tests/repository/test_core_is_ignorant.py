@@ -19,7 +19,8 @@ IGNORANT = ("src", "plugins/gpumem-tools/src", "plugins/gpumem-simgpu/src/gpumem
 @pytest.mark.parametrize("folder", IGNORANT)
 def test_no_file_of_the_core_names_a_framework(root: Path, tracked: tuple[Path, ...], folder: str) -> None:
     """Neither a framework's name nor the prefix of one of its variables stands anywhere in the folder."""
-    files = [path for path in tracked if path.is_relative_to(root / folder)]
+    # A page may cite a framework's source for what it says of the driver.
+    files = [path for path in tracked if path.is_relative_to(root / folder) and path.suffix != ".md"]
     assert files, "no such folder"
     found = [
         f"{path.relative_to(root)}:{number}: {line.strip()}"

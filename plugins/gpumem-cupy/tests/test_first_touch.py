@@ -226,3 +226,20 @@ def test_a_cap_below_what_the_former_pool_holds_grants_nothing_more(cupy: FakeCu
         cupy.allocate(MIB)
     assert installed_or_new(cupy.module).limits == {0: 1}
     del kept
+
+
+def test_what_cannot_be_taken_ahead_does_not_make_the_limit_fail(make_cupy: Callable[..., FakeCupy]) -> None:
+    """A call each: the one for the limit is done, the one for what is taken ahead fails and says why."""
+    cupy = make_cupy(totals=(8 * GIB, 8 * GIB))
+    rule = Rule(((0.0, 12 * GIB),), preallocate=True)
+    limit = apply(cupy, Rule(rule.bounds))
+    ahead = cupy.progress()
+    undo = carry_out(RuntimeCall("take_ahead", {**rule.to_arguments(), "device": None}), cupy.module, ahead)
+    cupy.allocate(MIB)
+    assert limit.told[-1] == ("done", "set at the first allocation on device 0")
+    state, why = ahead.told[-1]
+    assert state == "failed"
+    assert str(why).startswith("the limit holds on device 0, but nothing was taken ahead: OutOfMemoryError: ")
+    assert undo is not None
+    undo()
+    assert installed_or_new(cupy.module).rules == {None: Rule(rule.bounds)}

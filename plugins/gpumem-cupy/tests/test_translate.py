@@ -122,8 +122,8 @@ def test_where_the_card_is_uncertain_the_share_itself_is_expected() -> None:
 def test_different_devices_get_a_call_each_and_no_variable() -> None:
     """One variable cannot say two limits; the report has a row per device."""
     plan = plan_of(budget(cap(2 * GIB), ordinal=0), budget(cap(4 * GIB), ordinal=1, ahead=GIB))
-    assert [step.device for step in plan.steps] == [0, 1]
-    assert [step.fields for step in plan.steps] == [("limit",), ("limit", "preallocate")]
+    assert [step.device for step in plan.steps] == [0, 1, 1]
+    assert [step.fields for step in plan.steps] == [("limit",), ("limit",), ("preallocate",)]
     assert [(e.field, e.device) for e in plan.expectations] == [("limit", 0), ("limit", 1), ("preallocate", 1)]
 
 
@@ -131,7 +131,7 @@ def test_equal_limits_under_different_preallocations_share_the_variable() -> Non
     """The limit is the same for all, what is taken ahead is not."""
     plan = plan_of(budget(cap(2 * GIB), ordinal=0, ahead=False), budget(cap(2 * GIB), ordinal=1, ahead=True))
     assert plan.steps[0].action == SetVariable(NAME, str(2 * GIB))
-    assert [step.device for step in plan.steps] == [None, 0, 1]
+    assert [step.device for step in plan.steps] == [None, 0, 1, 1]
 
 
 def test_the_users_own_limit_is_kept_and_verified() -> None:

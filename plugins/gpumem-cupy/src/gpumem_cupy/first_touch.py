@@ -19,6 +19,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -52,6 +53,7 @@ class FirstTouch:
         self.asked: set[int] = set()
         self._module = weakref.ref(module)
         self._progress: dict[int | None, Progress] = {}
+        self._about_ahead: dict[int | None, Progress] = {}
         self._about_allocator: Progress | None = None
         self._pool: Any = None
         self._earlier: list[Any] = []
@@ -93,6 +95,20 @@ class FirstTouch:
             self.rules[device] = rule
             self._progress[device] = progress
             self._ready = frozenset()
+
+    def add_ahead(self, device: int | None, rule: Rule, progress: Progress) -> None:
+        """Replace a rule by one that also takes memory ahead, which is told of by a progress of its own."""
+        with self._lock:
+            self.rules[device] = rule
+            self._about_ahead[device] = progress
+            self._ready = frozenset()
+
+    def remove_ahead(self, device: int | None) -> None:
+        """Take nothing ahead any more; the limit stays."""
+        with self._lock:
+            self._about_ahead.pop(device, None)
+            if device in self.rules:
+                self.rules[device] = replace(self.rules[device], preallocate=None)
 
     def remove(self, device: int | None) -> None:
         """Forget a rule."""
@@ -176,17 +192,23 @@ class FirstTouch:
         rule = self.rule(device)
         if rule is None:
             return
-        progress = self._progress[device if device in self.rules else None]
+        key = device if device in self.rules else None
+        progress = self._progress.get(key) or self._about_ahead[key]
+        ahead = self._about_ahead.get(key)
+        told = [progress] if ahead in (None, progress) else [progress, ahead]
         holds = ""
         try:
             if rule.sets_limit:
                 self.set_limit(self._pool, device, self.limit_on(device, rule, progress))
                 holds = f"the limit holds on device {device}, but nothing was taken ahead: "
+                if len(told) > 1:
+                    reports.append(partial(told.pop(0).done, f"set at the first allocation on device {device}"))
             self._take_ahead(device, rule)
         except Exception as error:  # noqa: BLE001 - told through progress; the program's own request must go on
-            reports.append(partial(progress.failed, f"{holds}{type(error).__name__}: {error}" if holds else error))
+            why = f"{holds}{type(error).__name__}: {error}" if holds else error
+            reports.extend(partial(one.failed, why) for one in told)
         else:
-            reports.append(partial(progress.done, f"set at the first allocation on device {device}"))
+            reports.extend(partial(one.done, f"set at the first allocation on device {device}") for one in told)
 
     def limit_on(self, device: int, rule: Rule, progress: Progress) -> int:
         """Return the limit in bytes for a device, with the driver's own total; 0 for none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpumem.plugin import (
     Answer,
@@ -28,7 +28,7 @@ from gpumem.plugin import (
 )
 from gpumem_cupy.describe import LIMIT_VARIABLE, NAME
 from gpumem_cupy.rule import Rule, rule_for
-from gpumem_cupy.runtime import OWN_WAY, SET_LIMIT
+from gpumem_cupy.runtime import OWN_WAY, SET_LIMIT, TAKE_AHEAD
 
 _AHEAD = "what is taken ahead on a device is reused by the stream that was current at its first allocation"
 _GROWS = "CuPy's pool takes memory on request only"
@@ -169,6 +169,10 @@ class _Limits:
             return
         origins = [item.origin for item in (budget.limit, budget.preallocate) if item is not None]
         because = min([*origins, *filter(None, [budget.unlimited_because])], key=lambda origin: origin.rank)
+        if fields == ["limit", "preallocate"] and rule.takes_ahead:
+            # A step each: where the device has no room for what is to be taken ahead, the limit still holds.
+            self.steps.append(self.step(ordinal, replace(rule, preallocate=None), ("limit",), because))
+            fields, because = ["preallocate"], origins[-1]
         self.steps.append(self.step(ordinal, rule, tuple(fields), because))
 
     def some_limited(self) -> bool:
@@ -211,7 +215,8 @@ class _Limits:
                 "by_variable": self.by_variable(),
                 "otherwise": _users_bytes(self.environ),
             }
-            action = RuntimeCall(SET_LIMIT, arguments, _text(rule, fields, by_variable=by_variable))
+            name = SET_LIMIT if "limit" in fields or not rule.sets_limit else TAKE_AHEAD
+            action = RuntimeCall(name, arguments, _text(rule, fields, by_variable=by_variable))
         at_import = does_nothing or by_variable or self.state.started is Answer.YES
         return Step(
             action=action,

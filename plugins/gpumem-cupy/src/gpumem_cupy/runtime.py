@@ -16,6 +16,8 @@ OWN_WAY = "own_way"
 """Nothing is to be done: CuPy does by itself what is asked."""
 USE_ALLOCATOR = "use_allocator"
 SET_LIMIT = "set_limit"
+TAKE_AHEAD = "take_ahead"
+"""What is taken at the first touch, beside a limit that another call sets."""
 
 _FIRST_USE = "until CuPy's first allocation"
 
@@ -34,6 +36,8 @@ def carry_out(call: RuntimeCall, module: ModuleType, progress: Progress) -> Undo
         return _use_allocator(touch, module, str(call.arguments["word"]), progress)
     if call.name == SET_LIMIT:
         return _set_limit(touch, module, call.arguments, progress)
+    if call.name == TAKE_AHEAD:
+        return _take_ahead(touch, call.arguments, progress)
     message = f"{call.name!r} is no call of this plugin"
     raise ValueError(message)
 
@@ -117,6 +121,19 @@ def _set_limit(touch: FirstTouch, module: ModuleType, arguments: Mapping[str, An
         if touch.word is None and not touch.rules:
             touch.remove_from_cupy()
         _restore(touch, module, device, otherwise)
+
+    return undo
+
+
+def _take_ahead(touch: FirstTouch, arguments: Mapping[str, Any], progress: Progress) -> Undo:
+    """Take memory at the first allocation, after the limit is set."""
+    device: int | None = arguments["device"]
+    touch.add_ahead(device, rule_of(arguments), progress)
+    touch.install()
+    progress.pending(f"{_FIRST_USE} {'on each device' if device is None else f'on device {device}'}")
+
+    def undo() -> None:
+        touch.remove_ahead(device)
 
     return undo
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpumem_simgpu.cache import cached, digest
 from gpumem_simgpu.headers import Headers, find_headers
-from gpumem_simgpu.stubs import defined_names, driver_source, runtime_source
+from gpumem_simgpu.stubs import driver_source, runtime_source
 from gpumem_simgpu.tools import require_tools, tool_output
 
 NATIVE = Path(__file__).parent / "native"
@@ -38,13 +38,13 @@ def build_device(folder: Path, flags: Sequence[str] = ()) -> None:
     Programs use the one build of ``device_folder``; tests make others, with ``-fsanitize=...``.
     """
     require_tools("gcc", "nm")
-    older, newest = headers = (find_headers(12), find_headers(13))
+    headers = (find_headers(12), find_headers(13))
     work = folder / "objects"
     work.mkdir(parents=True)
     # Processes of the compiler do the work, so threads are enough to have one for each processor.
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         build = _Build(folder, work, tuple(flags), pool)
-        driver = build.compile("driver", newest.include)
+        driver = build.compile("driver", headers[-1].include)
         runtimes = [build.compile("runtime", found.include, SHIM, major=found.major) for found in headers]
         machine, nvml = build.compile("machine"), build.compile("nvml")
         stubs = build.write("driver_stubs.c", driver_source(driver, headers))
@@ -88,11 +88,11 @@ class _Build:
         return [source.with_suffix(".o")]
 
     def _compile(self, source: Path, target: Path, folders: list[str]) -> None:
-        command = [*_COMPILE, *self.flags, *folders, "-c", source, "-o", target]
+        command: list[str | Path] = [*_COMPILE, *self.flags, *folders, "-c", source, "-o", target]
         tool_output(command, doing=f"Compiling {source.name}")
 
     def link(self, name: str, inputs: list[Path], *options: str) -> None:
         # $ORIGIN lets a program that was not started with our variables load one of the four by its path.
         soname = ("-shared", f"-Wl,-soname,{name}", "-Wl,-rpath,$ORIGIN")
-        command = ["gcc", *soname, "-o", self.folder / name, *inputs, *self.flags, *options]
+        command: list[str | Path] = ["gcc", *soname, "-o", self.folder / name, *inputs, *self.flags, *options]
         tool_output(command, doing=f"Linking {name}")

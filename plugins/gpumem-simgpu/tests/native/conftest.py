@@ -28,8 +28,9 @@ OTHER, OTHER_PID = "other process", 4194303
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of the tests that build everything anew with a sanitizer."""
+    """Register the markers of these tests."""
     config.addinivalue_line("markers", "sanitizers: builds the device anew or runs it under valgrind; once is enough")
+    config.addinivalue_line("markers", "programs(wanted): only the programs whose source is wanted")
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,17 @@ def read_cases() -> tuple[Case, ...]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test that asks for ``case`` every case, and one that asks for ``cases`` all of one program."""
+    """Give a test every ``case``, or all ``cases`` of each program, perhaps only of some programs."""
     found = read_cases()
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", [pytest.param(case, id=str(case)) for case in found])
     if "cases" in metafunc.fixturenames:
-        programs: dict[tuple[str, int], list[Case]] = {}
+        marker = metafunc.definition.get_closest_marker("programs")
+        programs: dict[str, list[Case]] = {}
         for case in found:
-            programs.setdefault((case.program, case.major), []).append(case)
-        metafunc.parametrize("cases", [pytest.param(all_, id=f"{name}{major}") for (name, major), all_ in programs.items()])
+            if marker is None or marker.kwargs["wanted"]((HERE / f"{case.program}.c").read_text()):
+                programs.setdefault(f"{case.program}{case.major}", []).append(case)
+        metafunc.parametrize("cases", [pytest.param(all_, id=name) for name, all_ in programs.items()])
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,8 @@ def valgrind_builds(builds: Builds) -> Builds:
     """The usual builds, run by valgrind."""
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    wrapper = ("valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite")
+    kinds = ("--show-leak-kinds=definite", "--errors-for-leak-kinds=definite")
+    wrapper = ("valgrind", "-q", "--error-exitcode=99", "--leak-check=full", *kinds)
     return Builds(builds.folder, builds.libraries, wrapper=wrapper)
 
 

@@ -48,7 +48,7 @@ def test_memory_of_a_killed_process_comes_back(builds: Any, find_case: Any, tmp_
         done = builds.run(find_case("processes-finds_nothing_taken"), tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert [event["gone"] for event in done.events if event["api"] == "process ended"][0] == process.pid
+    assert next(event["gone"] for event in done.events if event["api"] == "process ended") == process.pid
 
 
 def test_a_number_that_is_used_again_is_another_process(builds: Any, find_case: Any, tmp_path: Path) -> None:

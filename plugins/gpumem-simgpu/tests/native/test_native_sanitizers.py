@@ -12,8 +12,18 @@ import pytest
 
 pytestmark = pytest.mark.sanitizers
 
-# The programs in which threads meet.
-WITH_THREADS = {"contexts", "fork", "nvml", "runtime", "threads"}
+
+def has_threads(source: str) -> bool:
+    """Whether a program has threads that could race."""
+    return "pthread_create" in source
+
+
+def is_short(source: str) -> bool:
+    """Whether a program is short enough for valgrind, which takes thirty times as long and runs one thread at a time.
+
+    The random ones, and those with thousands of blocks, are left to the sanitizers.
+    """
+    return "random_" not in source
 
 
 def test_native_addresses(cases: Any, address_builds: Any, tmp_path: Path) -> None:
@@ -24,6 +34,7 @@ def test_native_addresses(cases: Any, address_builds: Any, tmp_path: Path) -> No
     assert done.stderr == ""
 
 
+@pytest.mark.programs(wanted=has_threads)
 def test_native_races(cases: Any, thread_builds: Any, tmp_path: Path) -> None:
     """No two threads change the same memory without order."""
     done = thread_builds.run_all(cases, tmp_path)
@@ -32,6 +43,7 @@ def test_native_races(cases: Any, thread_builds: Any, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.programs(wanted=is_short)
 def test_native_under_valgrind(cases: Any, valgrind_builds: Any, tmp_path: Path) -> None:
     """No use of memory that nobody wrote, and nothing definitely lost."""
     done = valgrind_builds.run_all(cases, tmp_path)

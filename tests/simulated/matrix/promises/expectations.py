@@ -66,6 +66,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 EVERYTHING = ("limit", "preallocate", "allocator", "visible")
 _STARTED = ("cap", "fraction", "growth", "preallocate", "allocator", "hidden")
+_NO_LIMIT = ("allocator=async", "allocator=direct", "allocator=managed")
 _ALLOCATORS_EXIST = "its allocators exist until the process ends"
 
 OTHERWISE = (
@@ -73,7 +74,7 @@ OTHERWISE = (
     Otherwise("tensorflow", _STARTED, "late", EVERYTHING, _ALLOCATORS_EXIST, ("started",)),
     Otherwise("jax", ("preallocate=",), "told", ("preallocate",), "JAX takes its whole limit ahead, or nothing"),
     Otherwise("tensorflow", ("preallocate=",), "told", ("preallocate",), "its pool takes all of it ahead, or nothing"),
-    Otherwise("jax", tuple(f"allocator={word}" for word in ("async", "direct", "managed")), "told", ("allocator",), "these hold no limit"),
+    Otherwise("jax", _NO_LIMIT, "told", ("allocator",), "these hold no limit"),
     Otherwise("jax", ("allocator=vmm",), "told", ("allocator",), "it came with 0.10.0", below=(0, 10)),
     Otherwise("tensorflow", ("allocator=async", "allocator=direct"), "told", ("allocator",), "these hold no limit"),
     Otherwise("tensorflow", ("allocator=vmm",), "told", ("allocator",), "TensorFlow has none"),

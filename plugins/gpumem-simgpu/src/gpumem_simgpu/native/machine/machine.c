@@ -49,7 +49,7 @@ static void read_kinds(SimMachine *machine) {
     snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1, names.text[i]);
     const char *text = capability.text[i];
     if (sscanf(text, "%2d.%1d%n", &device->cc_major, &device->cc_minor, &end) != 2 || text[end])
-      sim_unreadable(capability.variable, text, "a compute capability such as 8.0");
+      sim_unreadable(capability.variable, capability.whole, "a compute capability such as 8.0");
     device->multiprocessors = sim_list_number(&multiprocessors, i, 1, 100000);
   }
 }
@@ -65,14 +65,15 @@ static void place_on_gpu(SimMachine *machine, int bus, const SimList *mig) {
     char *end;
     long gpu = strtol(text, &end, 10);
     if (!colon || end == text || end != colon || !colon[1] || strlen(colon + 1) >= sizeof device->profile)
-      sim_unreadable("SIMGPU_MIG", text, "GPU:PROFILE such as 0:1g.5gb, or nothing for a whole GPU");
+      sim_unreadable("SIMGPU_MIG", mig->whole, "GPU:PROFILE such as 0:1g.5gb, or nothing for a whole GPU");
     strcpy(device->profile, colon + 1);
     if (gpu == machine->gpus - 1 && machine->device[last->first].slice >= 0) {
       device->gpu = (int)gpu, device->slice = last->count++;
       return;
     }
     if (gpu != machine->gpus)
-      sim_unreadable("SIMGPU_MIG", text, "physical GPUs numbered from 0, slices of one beside each other");
+      sim_unreadable("SIMGPU_MIG", mig->whole,
+                     "physical GPUs numbered from 0, slices of one beside each other");
     device->slice = 0;
   }
   device->gpu = machine->gpus;
@@ -110,7 +111,7 @@ static void read_order(SimMachine *machine) {
     sim_read_list("SIMGPU_FASTEST_FIRST", "", 0, &list);
     for (int i = 0; i < list.count; i++) {
       int bus = sim_list_number(&list, i, 0, machine->devices - 1);
-      if (seen[bus]++) sim_unreadable(list.variable, list.text[i], "each device once");
+      if (seen[bus]++) sim_unreadable(list.variable, list.whole, "each device once");
       machine->fastest[count++] = bus;
     }
   }

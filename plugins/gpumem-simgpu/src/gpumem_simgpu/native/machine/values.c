@@ -63,7 +63,7 @@ static size_t repetition(const char *text, size_t length, long *times) {
 
 void sim_read_list(const char *variable, const char *fallback, int wanted, SimList *list) {
   const char *value = sim_variable(variable), *whole = value ? value : fallback;
-  list->variable = variable, list->count = 0;
+  list->variable = variable, list->whole = whole, list->count = 0;
   for (const char *part = whole;; part++) {
     const char *end = strchrnul(part, ',');
     long times;
@@ -71,7 +71,8 @@ void sim_read_list(const char *variable, const char *fallback, int wanted, SimLi
     while (length && isspace((unsigned char)*part)) part++, length--;
     while (length && isspace((unsigned char)part[length - 1])) length--;
     size_t prefix = repetition(part, length, &times);
-    if (times < 1 || times > SIM_MAX_VALUES) sim_unreadable(variable, whole, "NxVALUE with N from 1 to 16");
+    if (times < 1 || times > SIM_MAX_VALUES || (prefix && prefix == length))
+      sim_unreadable(variable, whole, "NxVALUE with N from 1 to 16");
     for (long i = 0; i < times; i++) append(list, part + prefix, length - prefix, whole);
     part = end;
     if (!*part) break;
@@ -85,7 +86,7 @@ void sim_read_list(const char *variable, const char *fallback, int wanted, SimLi
 size_t sim_list_size(const SimList *list, int index, int zero_too) {
   size_t bytes;
   if (sim_parse_size(list->text[index], &bytes) || (!bytes && !zero_too))
-    sim_unreadable(list->variable, list->text[index], "a size such as 16GiB, 512MiB or a number of bytes");
+    sim_unreadable(list->variable, list->whole, "a size such as 16GiB, 512MiB or a number of bytes");
   return bytes;
 }
 
@@ -94,12 +95,12 @@ int sim_list_number(const SimList *list, int index, int least, int most) {
   char wanted[64];
   snprintf(wanted, sizeof wanted, "a number from %d to %d", least, most);
   if (sim_parse_number(list->text[index], least, most, &number))
-    sim_unreadable(list->variable, list->text[index], wanted);
+    sim_unreadable(list->variable, list->whole, wanted);
   return (int)number;
 }
 
 int sim_list_yes(const SimList *list, int index) {
   if (!strcmp(list->text[index], "yes")) return 1;
-  if (strcmp(list->text[index], "no")) sim_unreadable(list->variable, list->text[index], "yes or no");
+  if (strcmp(list->text[index], "no")) sim_unreadable(list->variable, list->whole, "yes or no");
   return 0;
 }

@@ -7,7 +7,7 @@
 #define SIM_MAX_VALUES 16
 
 typedef struct {
-  const char *variable;
+  const char *variable, *whole; /* its name and its value */
   int count;
   char text[SIM_MAX_VALUES][128];
 } SimList;
