@@ -85,7 +85,12 @@ def test_an_interrupt_ends_the_test_and_its_process(suite: Any) -> None:
     """Nothing goes on in the background."""
     suite.add("sleeps.py")
     pid = suite.path / "pid"
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    # What a shell starts in the background ignores interrupts, and so would everything that it starts.
+    listening = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider'])"
+    )
+    argv = [sys.executable, "-c", listening]
     with subprocess.Popen(argv, cwd=suite.path, stdout=subprocess.PIPE, text=True) as running:
         while not (pid.exists() and pid.read_text().endswith("\n")) and running.poll() is None:
             time.sleep(0.05)
