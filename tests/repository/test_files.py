@@ -33,7 +33,7 @@ EXCUSED = {
         "a test that skips itself",
     ): "valgrind may be missing on a machine; CI, whose list of skips does not have it, fails there",
 }
-TEXT = {".py", ".md", ".toml", ".txt", ".ini", ".c", ".h", ".yaml", ".cfg", ""}
+TEXT = {".py", ".md", ".toml", ".txt", ".ini", ".c", ".h", ".yaml", ".cfg", ".json", ".svg", ""}
 
 
 def test_source_files_are_short(root: Path, tracked: tuple[Path, ...]) -> None:

@@ -129,6 +129,7 @@ def test_an_uncertain_card_gets_a_fraction_that_holds_on_each() -> None:
     made = translate(FrameworkSettings("jax"), budgets, state(), {})
     assert variables(made) == {FRACTION: "0.25"}
     assert made.notes
+    assert "2 GiB instead of 4 GiB on device 1, if that is the smaller card" in made.steps[0].note
     assert in_force(16 * GIB, 0.25) <= 4 * GIB
 
 

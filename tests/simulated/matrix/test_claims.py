@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matrix.promises.cells import FRAMEWORKS, PROMISES, Cell
-from matrix.promises.expectations import numbers
+from matrix.promises.expectations import ROUNDED_UP, numbers
 from matrix.promises.prove import breaks_limit
 from matrix.promises.results import COMMITTED, read
 from matrix.promises.run_cell import run_without_gpumem
@@ -54,3 +56,34 @@ def test_what_a_plugin_says_of_its_allocators_is_what_the_matrix_shows(framework
         if (framework, word) == ("jax", "vmm") and numbers(version) < (0, 10):
             claimed = False  # as the note of the claim says: from 0.10.0
         assert (word, shown["state"]) == (word, "holds" if claimed else "told")
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("results", COMMITTED, ids=lambda file: file.stem)
+def test_a_limit_that_is_called_hard_was_never_exceeded(framework: str, results: Path) -> None:
+    """In no cell in which the limit holds; where it does not, nothing was set, and that was an error."""
+    supports = {support.field: support for support in Registry({}).plugins[framework].framework.fields}
+    assert supports["limit"].strength == "hard"
+    for name, cell in read(results)["cells"].items():
+        result = cell.get(framework)
+        if result is None or "limit" in result["missing"]:
+            assert result is None or result["state"] in {"late", "left out"}
+            continue
+        more = ROUNDED_UP.get((framework, name.partition("/")[0]), 0)
+        for limit, peak in zip(result["limits"], result["peak"], strict=True):
+            assert limit is None or peak <= limit + more, name
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("results", COMMITTED, ids=lambda file: file.stem)
+def test_a_setting_that_is_called_never_too_late_was_never_late(framework: str, results: Path) -> None:
+    """Deadlines, as the plugins tell them, against what came too late."""
+    supports = {support.field: support for support in Registry({}).plugins[framework].framework.fields}
+    late = {field for cell in read(results)["cells"].values() for field in _late(cell.get(framework))}
+    for field in ("limit", "preallocate"):
+        never = any(words in supports[field].deadline for words in ("never", "any time"))
+        assert (field in late) is not never, (field, supports[field].deadline)
+
+
+def _late(result: Mapping[str, Any] | None) -> tuple[str, ...]:
+    return tuple(result["missing"]) if result and result["state"] == "late" else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumem.plugin import Budget, Expectation, Preallocation, Rank, SetVariable, Strength
+from gpumem.plugin import Budget, Expectation, Preallocation, Rank, SetVariable, Strength, human
 from gpumem_jax import variables
 from gpumem_jax.plan_part import Part, Situation, refused, variable_step
 
@@ -49,5 +49,6 @@ def _exceptions(asked: list[tuple[Budget, Preallocation]], everything: bool) -> 
             part += refused("preallocate", reason, pre.origin, device=device, asked="preallocate=true")
         else:
             reason = "JAX takes its whole limit ahead or nothing; it grows from nothing up to the limit"
-            part += refused("preallocate", reason, pre.origin, device=device, asked=f"preallocate={pre.amount}")
+            amount = "false" if pre.amount is False else human(pre.amount)
+            part += refused("preallocate", reason, pre.origin, device=device, asked=f"preallocate={amount}")
     return part

@@ -5,7 +5,7 @@ usage: run_cell.py     CELL: JSON of frameworks, moment, policy, prefer, native 
              allocation ("started": configured first so that lateness is an error, then so that it is a warning)
     policy   the arguments of configure(); prefer: those of prefer()
     marks    true: note what NVML says that this process holds, at each stage, and what the frameworks count
-    native   [bytes, word]: no gpumem at all, the framework's own limit and allocator instead
+    native   [bytes, word]: no gpumem at all, the framework's own limit and allocator instead; empty: no limit
     asks     by framework: [kind, device, bytes]; "fill" asks for pieces while their sum is within `bytes`,
              "beyond" comes last and, where a framework is slow to refuse, at the same time as its others
 """
@@ -113,8 +113,8 @@ def load():
         __import__(way.name)
 
 
-if CELL.get("native"):
-    for way in ways:
+if "native" in CELL:
+    for way in ways if CELL["native"] else ():
         way.limit_itself(*CELL["native"])
     load()
     carry_out()

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from matrix.promises.cells import FRAMEWORKS
-from matrix.promises.results import COMMITTED, RECORDED
-
-DISTRIBUTIONS = {"cupy": "cupy-cuda12x"}
+from matrix.promises.results import COMMITTED, RECORDED, installed
 
 
 def main(name: str) -> int:
     """Write the results of the installed versions; return 1 where a cell contradicts itself."""
-    versions = {framework: version(DISTRIBUTIONS.get(framework, framework)) for framework in FRAMEWORKS}
+    versions = installed()
     target = next(file for file in COMMITTED if file.stem == f"support-{name}")
     cells: dict[str, dict[str, object]] = {}
     wrong, releases = [], set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -108,6 +109,19 @@ OVERRULED = {
     "cupy": {"limit"},
 }
 """What the user's own variables of a cell are about: a policy on the same overrules them, with a warning."""
+
+
+def crashes(frameworks: tuple[str, ...], versions: Mapping[str, str]) -> str:
+    """Return why frameworks cannot share a process in this order, with or without gpumem; else an empty text.
+
+    TensorFlow exports symbols of its own libstdc++, and a PyTorch that is imported after it takes std::random_device
+    from there, unless another framework has brought the system's libstdc++ before. Seen with TensorFlow 2.18.0 and
+    PyTorch 2.5.1, not with 2.21.0 and 2.14.1: https://github.com/pytorch/pytorch/issues/101152 and 118088.
+    """
+    first_two = frameworks[0] == "tensorflow" and "torch" in frameworks
+    if first_two and numbers(versions["tensorflow"]) < (2, 19) and numbers(versions["torch"]) < (2, 6):
+        return "PyTorch takes std::random_device from TensorFlow"
+    return ""
 
 
 def expected(cell: Cell, framework: str, version: str) -> Otherwise:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from matrix.promises.run_cell import CellRun
 
 FIELDS = {"cap": "limit", "fraction": "limit", "growth": "preallocate"}
 MISSING = {"not_expressed", "late", "failed"}
+FOLDERS = re.compile(r"/\S+/(?=\w+\.py)")
+"""The folders of a program's path, which differ from machine to machine."""
 ERRORS: Mapping[str, State] = {"LateInitialisationError": "late", "UnsupportedPolicyError": "refused"}
 
 
@@ -60,7 +63,7 @@ def judge(run: CellRun, framework: str) -> Result:
         first=tuple(request.bytes if request else None for request in first),
         peak=tuple(run.run.peak(device, framework) for device in devices),
         refused=sum(answer["answer"] != "granted" for answer in run.answers(framework, "beyond")),
-        said=_said(run, framework, missing),
+        said=FOLDERS.sub("", _said(run, framework, missing)),
         version=version,
         gpumem=run.shown["gpumem"],
         problems=tuple(_problems(run, framework, state, missing, expect)),

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from matrix.promises.cells import Cell
+from matrix.promises.cells import FRAMEWORKS, Cell
 from matrix.promises.judge import Result
 
 ROOT = Path(__file__).parents[4]
@@ -18,15 +19,25 @@ COMMITTED = tuple(ROOT / "docs" / "reference" / f"support-{name}.json" for name 
 COMPARED = tuple(one.name for one in fields(Result) if one.name not in {"gpumem", "problems", "said"})
 
 
-def place_of(cell: Cell, framework: str, version: str) -> Path:
+DISTRIBUTIONS = {"cupy": "cupy-cuda12x"}
+"""Where a framework's distribution is named otherwise."""
+
+
+def installed() -> Mapping[str, str]:
+    """Return the installed versions of the frameworks, without the name of the build."""
+    return {name: version(DISTRIBUTIONS.get(name, name)).partition("+")[0] for name in FRAMEWORKS}
+
+
+def place_of(cell: Cell, framework: str, release: str) -> Path:
     """Return the file of a result; no two results have the same one, whichever process records them."""
     slug = re.sub(r"[^a-z0-9]+", "-", cell.name.lower()).strip("-")
-    return RECORDED / f"{framework}-{version}" / f"{slug}.json"
+    return RECORDED / f"{framework}-{release}" / f"{slug}.json"
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Return a result as plain JSON values."""
-    return dict(json.loads(json.dumps(asdict(result))))
+    """Return a result as plain JSON values; places in messages without the folder of this checkout."""
+    value = dict(json.loads(json.dumps(asdict(result))))
+    return {**value, "said": value["said"].replace(f"{ROOT}/", "")}
 
 
 def record(cell: Cell, framework: str, result: Result) -> None:
@@ -42,10 +53,10 @@ def read(file: Path) -> Mapping[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def committed(framework: str, version: str) -> Mapping[str, Any] | None:
+def committed(framework: str, release: str) -> Mapping[str, Any] | None:
     """Return the committed results of a version of a framework by cell; None where there are none."""
     for file in COMMITTED:
-        if file.exists() and (data := read(file))["versions"][framework] == version:
+        if file.exists() and (data := read(file))["versions"][framework] == release:
             return {name: cell[framework] for name, cell in data["cells"].items() if framework in cell}
     return None
 

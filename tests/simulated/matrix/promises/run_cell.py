@@ -66,6 +66,14 @@ def run_cell(cell: Cell) -> CellRun:
         return _run(cell, order, variables, folder)
 
 
+def crash(cell: Cell) -> int:
+    """Run the frameworks of a cell in one process without gpumem and without a limit; return the exit code."""
+    with TemporaryDirectory(prefix="gpumem-cell-") as folder:
+        order = {"frameworks": cell.frameworks, "asks": {name: [("first", 0, 1 << 20)] for name in cell.frameworks}}
+        env = {**QUIET, "CELL": json.dumps({**order, "native": []})}
+        return SimulatedGpus(cell.promise.devices).run([sys.executable, str(PROGRAM)], env=env, cwd=folder).returncode
+
+
 def run_without_gpumem(cell: Cell, word: str) -> CellRun:
     """Run a framework with its own limit and allocator, to see whether its limit holds."""
     with TemporaryDirectory(prefix="gpumem-cell-") as folder:
