@@ -43,7 +43,7 @@ class Case:
     major: int = 12
 
     def __str__(self) -> str:
-        suffix = f"{self.major}" if self.program == "runtime" else ""
+        suffix = f"{self.major}" if self.program.startswith("runtime") else ""
         return f"{self.program}{suffix}-{self.name}"
 
     def variables(self, folder: Path) -> dict[str, str]:
@@ -61,7 +61,7 @@ def read_cases() -> tuple[Case, ...]:
     for source in sorted(HERE.glob("*.c")):
         cases = _CASE.findall(source.read_text())
         assert cases, f"{source.name} has no cases"
-        for major in (12, 13) if source.stem == "runtime" else (12,):
+        for major in (12, 13) if source.stem.startswith("runtime") else (12,):
             found += [Case(source.stem, name, machine, major) for name, machine in cases]
     return tuple(found)
 
@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marker = metafunc.definition.get_closest_marker("programs")
         programs: dict[str, list[Case]] = {}
         for case in found:
-            if marker is None or marker.kwargs["wanted"]((HERE / f"{case.program}.c").read_text()):
+            if marker is None or marker.kwargs["wanted"](HERE / f"{case.program}.c"):
                 programs.setdefault(f"{case.program}{case.major}", []).append(case)
         metafunc.parametrize("cases", [pytest.param(all_, id=name) for name, all_ in programs.items()])
 
@@ -106,12 +106,14 @@ class Builds:
         if not target.exists():
             includes = [f"-I{find_headers(case.major).include}"]
             libraries = [self.libraries / name for name in ("libcuda.so.1", "libnvidia-ml.so.1")]
-            if case.program == "runtime":
+            if case.program == "loading":
+                libraries = []
+            if case.program.startswith("runtime"):
                 includes.append(f"-I{SHIM}")
                 libraries.append(self.libraries / f"libcudart.so.{case.major}")
             argv = ["gcc", *_FLAGS, *self.flags, *includes, HERE / f"{case.program}.c", "-o", target, *libraries]
             built = subprocess.run(
-                [str(word) for word in (*argv, f"-Wl,-rpath,{self.libraries}", "-lpthread")],
+                [str(word) for word in (*argv, f"-Wl,--disable-new-dtags,-rpath,{self.libraries}", "-lpthread")],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -202,6 +204,7 @@ class Account:
         self.one_thread = one_thread
         self.taken: dict[tuple[int, int], int] = {}
         self.blocks: dict[int, set[int]] = {}
+        self.ended: set[int] = set()
 
     def play(self, events: Sequence[Mapping[str, Any]]) -> Account:
         """Assert that every block is granted once and freed once, and that no device holds more than there is."""
@@ -214,12 +217,26 @@ class Account:
         return sum(value for (_, where), value in self.taken.items() if where == bus)
 
     def _play(self, event: Mapping[str, Any], where: str) -> None:
-        if event["api"] in ("process ended", "process started"):
-            self._gone(event.get("gone", event["pid"]))
+        if event["api"] == "process ended":
+            self._gone(event["gone"])
+            self.ended |= {event["gone"]} - {OTHER_PID}
             return
-        if event["rc"] or not {"charged", "freed"} & event.keys():
+        if event["api"] == "process started":
+            # The number is used again, or the program replaced another.
+            self._gone(event["pid"])
+            self.ended.discard(event["pid"])
+            return
+        # Memory of the host has no device.
+        if event["rc"] or "phys" not in event or not {"charged", "freed"} & event.keys():
             return
         pid, bus = event["pid"] if event["api"] != OTHER else OTHER_PID, event["phys"]
+        if event["api"] == "context":
+            # The line before said that the program which this one replaced had ended.
+            self.ended.discard(pid)
+        if pid in self.ended:
+            # Threads may still run while a process ends, but it holds nothing any more.
+            assert (event.get("charged", 0), event.get("freed", 0), event["used"]) == (0, 0, 0), where
+            return
         change = event.get("charged", 0) - event.get("freed", 0)
         if "charged" in event:
             assert event["id"] not in self.blocks.setdefault(pid, set()), where

@@ -101,6 +101,9 @@ CASE(out_of_bounds, "DEVICES=64MiB") {
   IS(cuMemsetD8(gone, 0, 64), CUDA_ERROR_INVALID_VALUE);
   IS(cuMemsetD8(memory, 0, 4097), CUDA_ERROR_INVALID_VALUE);
   IS(cuMemsetD32(memory, 0, (size_t)1 << 62), CUDA_ERROR_INVALID_VALUE);
+  IS(cuMemsetD8(memory, 0, (size_t)-1), CUDA_ERROR_INVALID_VALUE); /* the end is before the beginning */
+  IS(cuMemsetD8(memory + 64, 1, (size_t)-64), CUDA_ERROR_INVALID_VALUE);
+  IS(cuMemcpyDtoD(memory, memory, (size_t)-1), CUDA_ERROR_INVALID_VALUE);
   IS(cuMemcpyHtoD(memory + 4096 - 8, host, 64), CUDA_ERROR_INVALID_VALUE);
   IS(cuMemcpyHtoD(0, host, 64), CUDA_ERROR_INVALID_VALUE);
   IS(cuMemcpyHtoD(memory, 0, 64), CUDA_ERROR_INVALID_VALUE);
@@ -138,4 +141,27 @@ CASE(rectangles, "DEVICES=64MiB") {
   IS(back[0], 2 * 16 + 4);
   IS(back[2 * 16 + 7], 4 * 16 + 11);
   IS(cuMemcpy2D(0), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Fills in a stream are fills; arrays are not simulated.
+CASE(in_a_stream, "DEVICES=64MiB") {
+  unsigned char back[16];
+  CUcontext context = start();
+  CUdeviceptr memory = allocated(64);
+  OK(cuMemsetD8Async(memory, 1, 16, 0));
+  OK(cuMemsetD16Async(memory, 0x0203, 2, 0));
+  OK(cuMemsetD32Async(memory + 8, 0x04050607, 1, 0));
+  OK(cuMemcpyPeerAsync(memory + 32, context, memory, context, 16, 0));
+  OK(cuMemcpyDtoH(back, memory + 32, 16));
+  IS(back[0], 3);
+  IS(back[3], 2);
+  IS(back[4], 1);
+  IS(back[11], 4);
+  CUDA_MEMCPY2D arrays = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = back,
+                          .WidthInBytes = 1,
+                          .Height = 1};
+  IS(cuMemcpy2D(&arrays), CUDA_ERROR_NOT_SUPPORTED);
+  IS(cuMemcpy2DUnaligned(&arrays), CUDA_ERROR_NOT_SUPPORTED);
 }

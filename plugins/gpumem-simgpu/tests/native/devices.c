@@ -1,5 +1,6 @@
 /* What CUDA tells about devices. */
 #include "device.h"
+#include <sys/stat.h>
 
 // Each device has its own name, size, capability and count of multiprocessors.
 CASE(facts, "DEVICES=16MiB,32MiB NAMES=first,second CC=7.5,9.0 SMS=40,132 DRIVER_VERSION=12040") {
@@ -69,4 +70,17 @@ CASE(repeated_values, "DEVICES=2x16MiB,8MiB POOLS=2xyes,no VMM=no CC=2x8.0,9.0")
     IS(attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, i), 0);
     IS(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, i), i < 2 ? 8 : 9);
   }
+}
+
+// Programs that look for a device node before they try CUDA find one; other files are what they are.
+CASE(device_nodes, "DEVICES=64MiB") {
+  struct stat about, zero;
+  IS(stat("/dev/nvidia0", &about), 0);
+  IS(stat("/dev/null", &zero), 0);
+  IS(about.st_rdev, zero.st_rdev);
+  IS(stat("/dev/nvidiactl", &about), 0);
+  IS(stat("/no/such/file", &about), -1);
+  IS(errno, ENOENT);
+  IS(stat("/", &about), 0);
+  HOLDS(S_ISDIR(about.st_mode));
 }

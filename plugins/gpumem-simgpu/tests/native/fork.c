@@ -107,7 +107,7 @@ CASE(fork_in_the_middle, "DEVICES=64MiB STATE=shared") {
   pthread_t thread[2];
   CUcontext context = start();
   for (int i = 0; i < 2; i++) IS(pthread_create(&thread[i], 0, allocates_all_the_time, context), 0);
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < 15; i++) {
     pid_t child = fork_child();
     if (!child) {
       nvmlDevice_t device;

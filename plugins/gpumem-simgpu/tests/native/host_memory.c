@@ -88,6 +88,26 @@ CASE(questions_about_pointers, "DEVICES=2x64MiB") {
   HOLDS(answer(CU_POINTER_ATTRIBUTE_BUFFER_ID, plain) != answer(CU_POINTER_ATTRIBUTE_BUFFER_ID, managed));
 }
 
+// Host memory has an address on the host, managed memory too; device memory has none.
+CASE(addresses_on_the_host, "DEVICES=64MiB") {
+  CUdeviceptr managed;
+  void *host;
+  unsigned on = 1;
+  unsigned long long value;
+  start();
+  CUdeviceptr plain = allocated(MIB);
+  OK(cuMemAllocManaged(&managed, MIB, CU_MEM_ATTACH_GLOBAL));
+  OK(cuMemHostAlloc(&host, MIB, 0));
+  IS(answer(CU_POINTER_ATTRIBUTE_HOST_POINTER, managed + 5), managed + 5);
+  IS(answer(CU_POINTER_ATTRIBUTE_HOST_POINTER, (CUdeviceptr)(size_t)host), (CUdeviceptr)(size_t)host);
+  IS(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, plain), CUDA_ERROR_INVALID_VALUE);
+  IS(answer(CU_POINTER_ATTRIBUTE_MAPPED, plain), 1);
+  OK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, plain));
+  IS(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 64), CUDA_ERROR_INVALID_VALUE);
+  IS(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_IS_MANAGED, plain), CUDA_ERROR_INVALID_VALUE);
+  HOLDS(cuPointerGetAttribute(&value, (CUpointer_attribute)9999, plain) != CUDA_SUCCESS);
+}
+
 // What CUDA does not know is an error when asked for one by one, and zeros when asked for together.
 CASE(unknown_pointers, "DEVICES=64MiB") {
   char host[16];

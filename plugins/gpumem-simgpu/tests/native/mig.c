@@ -128,6 +128,11 @@ CASE(nvml, "DEVICES=10MiB,11MiB,40MiB MIG=0:1g.5gb,0:1g.5gb, NAMES=NVIDIA_A100_M
   IS(memory.total, 11 * MIB);
   OK(nvmlDeviceGetDeviceHandleFromMigDeviceHandle(slice, &parent));
   HOLDS(parent == gpu);
+  char uuid[96];
+  nvmlDevice_t same = 0;
+  OK(nvmlDeviceGetUUID(slice, uuid, sizeof uuid));
+  OK(nvmlDeviceGetHandleByUUID(uuid, &same));
+  HOLDS(same == slice);
   IS(nvmlDeviceGetMigDeviceHandleByIndex(gpu, 2, &slice), NVML_ERROR_NOT_FOUND);
   OK(nvmlDeviceGetHandleByIndex_v2(1, &whole));
   HOLDS(nvmlDeviceGetMigDeviceHandleByIndex(whole, 0, &slice) != NVML_SUCCESS);

@@ -64,6 +64,14 @@ int nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned *count, n
 int nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
 int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
 int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+int nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *number);
+int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, void *rates);
+int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned *value);
+int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned *value);
+int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned *value);
+int nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned *state);
+int nvmlSystemGetNVMLVersion(char *text, unsigned length);
 int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending);
 int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count);
 int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *slice);

@@ -193,3 +193,19 @@ CASE(before_the_start, "DEVICES=64MiB") {
   IS(cuDevicePrimaryCtxRetain(&context, 1), CUDA_ERROR_INVALID_DEVICE);
   IS(cuDevicePrimaryCtxRetain(&context, -1), CUDA_ERROR_INVALID_DEVICE);
 }
+
+// Where the host has no addresses left for what a device would grant, the request is refused and charges nothing.
+CASE(host_without_room, "DEVICES=1024TiB") {
+  CUdeviceptr pointer;
+  void *host;
+  size_t far = (size_t)1 << 48; /* more than a process has */
+  start();
+  refused(far);
+  IS(cuMemAllocAsync(&pointer, far, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  IS(cuMemAllocManaged(&pointer, far, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_OUT_OF_MEMORY);
+  IS(cuMemHostAlloc(&host, far, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  IS(cuMemAddressReserve(&pointer, far, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  IS(used_bytes(), 0);
+  OK(cuMemFree(allocated(MIB)));
+  IS(used_bytes(), 0);
+}

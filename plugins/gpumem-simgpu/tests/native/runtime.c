@@ -138,26 +138,6 @@ CASE(pools, "DEVICES=64MiB") {
   OK(cudaMemPoolDestroy(pool));
 }
 
-// Streams and events.
-CASE(streams_and_events, "DEVICES=64MiB") {
-  cudaStream_t stream;
-  cudaEvent_t one, two;
-  float milliseconds = -1;
-  OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  OK(cudaEventCreateWithFlags(&one, cudaEventDefault));
-  OK(cudaEventCreate(&two));
-  OK(cudaEventRecord(one, stream));
-  OK(cudaEventRecord(two, stream));
-  OK(cudaStreamWaitEvent(stream, two, 0));
-  OK(cudaEventSynchronize(two));
-  OK(cudaEventElapsedTime(&milliseconds, one, two));
-  HOLDS(milliseconds >= 0);
-  OK(cudaEventDestroy(one));
-  OK(cudaEventDestroy(two));
-  OK(cudaStreamQuery(stream));
-  OK(cudaStreamDestroy(stream));
-}
-
 // Properties are the machine's.
 CASE(properties, "DEVICES=64MiB NAMES=some_card CC=9.0 SMS=132 MANAGED=no POOLS=no") {
   struct cudaDeviceProp about;

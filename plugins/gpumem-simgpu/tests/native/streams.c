@@ -173,3 +173,46 @@ CASE(libraries, "DEVICES=64MiB") {
   HOLDS(count > 0);
   OK(cuCtxDestroy(context));
 }
+
+// Every way to load, and every way to launch.
+CASE(loads_and_launches, "DEVICES=64MiB") {
+  CUmodule module[4] = {0};
+  CUmodule of_function = 0;
+  CUlibrary library = 0;
+  CUkernel kernel = 0;
+  CUfunction function = 0;
+  CUdeviceptr variable = 0;
+  CUmoduleLoadingMode mode = 9;
+  const char *name = 0;
+  size_t bytes = 0;
+  int value = 0;
+  start();
+  OK(cuModuleLoad(&module[0], "file"));
+  OK(cuModuleLoadDataEx(&module[1], "data", 0, 0, 0));
+  OK(cuModuleLoadFatBinary(&module[2], "data"));
+  OK(cuModuleGetLoadingMode(&mode));
+  OK(cuLibraryLoadData(&library, "data", 0, 0, 0, 0, 0, 0));
+  OK(cuLibraryGetGlobal(&variable, &bytes, library, "variable"));
+  OK(cuMemsetD8Async(variable, 1, bytes, 0));
+  OK(cuLibraryGetKernel(&kernel, library, "kernel"));
+  OK(cuKernelGetName(&name, kernel));
+  SAYS(name, "kernel");
+  OK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0));
+  HOLDS(value > 0);
+  OK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel, 0));
+  OK(cuModuleGetFunction(&function, module[0], "kernel"));
+  OK(cuFuncGetModule(&of_function, function));
+  HOLDS(of_function == module[0]);
+  OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
+  IS(value, 80);
+  OK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024));
+  OK(cuFuncSetCacheConfig(function, CU_FUNC_CACHE_PREFER_L1));
+  CUlaunchConfig how = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1};
+  OK(cuLaunchKernelEx(&how, function, 0, 0));
+  OK(cuLaunchCooperativeKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0));
+  HOLDS(cuLaunchKernel(0, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0) != CUDA_SUCCESS);
+  OK(cuLibraryUnload(library));
+  HOLDS(cuLibraryUnload(library) != CUDA_SUCCESS);
+  HOLDS(cuMemsetD8(variable, 1, bytes) != CUDA_SUCCESS);
+  HOLDS(cuModuleGetFunction(&function, module[0], "") != CUDA_SUCCESS);
+}

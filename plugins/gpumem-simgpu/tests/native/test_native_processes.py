@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import signal
 import struct
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import pytest
 MIB = 1 << 20
 
 
-@contextmanager
-def holding(builds: Any, find_case: Any, folder: Path) -> Iterator[subprocess.Popen[str]]:
+@contextlib.contextmanager
+def holding(builds: Any, find_case: Any, folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """Run a process that holds 20 MiB of the device that ``folder`` shares."""
     case = find_case("processes-holds_until_told")
     process = subprocess.Popen(
         [str(builds.program(case)), case.name],
-        env=case.variables(folder),
+        env={**case.variables(folder), **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -132,7 +133,7 @@ def test_a_value_that_cannot_be_read_ends_the_process(
     builds: Any, find_case: Any, tmp_path: Path, variable: str, value: str
 ) -> None:
     """One line names the variable and the value; nothing runs on a machine that nobody described."""
-    case = find_case("contexts-deeply_nested")
+    case = find_case("processes-finds_nothing_taken")
 
     done = builds.run(case, tmp_path, **{variable: value})
 
@@ -152,3 +153,38 @@ def test_a_state_of_something_else_is_left_alone(builds: Any, find_case: Any, tm
     assert done.returncode == -signal.SIGABRT
     assert "SIMGPU_STATE" in done.stderr
     assert (tmp_path / "state").read_text() == "somebody's thesis\n"
+
+
+def test_a_full_disk_changes_nothing(builds: Any, find_case: Any, tmp_path: Path) -> None:
+    """A log that cannot be written to is a pity, not a failure of the program that is tested."""
+    done = builds.run(find_case("threads-charged_in_pieces"), tmp_path, SIMGPU_LOG="/dev/full")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_names_that_are_no_text_leave_a_log_that_is(builds: Any, find_case: Any, tmp_path: Path) -> None:
+    """Files and arguments may have any bytes; the log is JSON all the same."""
+    case = find_case("threads-mappings")
+    folder = tmp_path / "f\udcffolder"
+    folder.mkdir()
+    program = folder / 'pro"gram\n'
+    program.symlink_to(builds.program(case))
+
+    subprocess.run([program, "mappings"], env=case.variables(tmp_path), check=True)
+
+    events = [json.loads(line) for line in (tmp_path / "log").read_bytes().split(b"\n") if line]
+    assert "f\ufffdolder" in events[0]["program"]
+    assert any('pro"gram\n' in event.get("lib", "") for event in events)
+
+
+def test_more_processes_than_there_is_room_for(builds: Any, find_case: Any, tmp_path: Path) -> None:
+    """The state holds 128 processes; the next is refused a context as by a full device, and comes in later."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(128):
+            stack.enter_context(holding(builds, find_case, tmp_path, SIMGPU_DEVICES="16GiB"))
+        one_too_many = builds.run(find_case("processes-finds_nothing_taken"), tmp_path, SIMGPU_DEVICES="16GiB")
+    after = builds.run(find_case("processes-finds_nothing_taken"), tmp_path, SIMGPU_DEVICES="16GiB")
+
+    assert "cuDevicePrimaryCtxRetain(&context, device) is 2" in one_too_many.stderr
+    assert after.returncode == 0, after.stderr

@@ -122,3 +122,32 @@ CASE(one_pool, "DEVICES=64MiB") {
   OK(cuMemPoolDestroy(pool));
   IS(used_bytes(), 0);
 }
+
+static void *never_stops(void *argument) {
+  (void)argument;
+  OK(cuCtxSetCurrent(context));
+  for (;;) {
+    CUdeviceptr pointer = 0;
+    if (cuMemAlloc(&pointer, KIB) == CUDA_SUCCESS) cuMemFree(pointer); /* refused once the process is ending */
+  }
+  return 0;
+}
+
+// A process may end while its threads allocate, as interpreters do: it ends, and gives everything back.
+CASE(end_in_the_middle, "DEVICES=64MiB CONTEXT=1MiB STATE=shared") {
+  unsigned long long state = SEED;
+  for (int i = 0; i < 6; i++) {
+    useconds_t while_ = (useconds_t)random_below(&state, 3000);
+    pid_t child = fork_child();
+    if (!child) {
+      pthread_t thread;
+      context = start();
+      for (int k = 0; k < 4; k++) IS(pthread_create(&thread, 0, never_stops, 0), 0);
+      usleep(while_);
+      exit(0);
+    }
+    IS(ended_with(child), 0);
+  }
+  start();
+  IS(used_bytes(), MIB);
+}

@@ -1,25 +1,6 @@
 /* Virtual memory management: physical memory lives until its last handle and its last mapping are gone.
  * Expectations are those of the documentation of cuMemMap, cuMemUnmap and cuMemRelease in cuda.h. */
-#include "device.h"
-
-static const CUmemAllocationProp on_device = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                              .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-
-static CUmemGenericAllocationHandle created(size_t bytes) {
-  CUmemGenericAllocationHandle handle = 0;
-  OK(cuMemCreate(&handle, bytes, &on_device, 0));
-  return handle;
-}
-static CUdeviceptr range(size_t bytes) {
-  CUdeviceptr pointer = 0;
-  OK(cuMemAddressReserve(&pointer, bytes, 0, 0, 0));
-  HOLDS(pointer != 0 && pointer % (2 * MIB) == 0);
-  return pointer;
-}
-static void made_accessible(CUdeviceptr pointer, size_t bytes) {
-  CUmemAccessDesc access = {on_device.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  OK(cuMemSetAccess(pointer, bytes, &access, 1));
-}
+#include "virtual_calls.h"
 
 // Memory is charged when it is created; a reserved range costs nothing.
 CASE(charged_when_created, "DEVICES=64MiB") {
@@ -82,6 +63,10 @@ CASE(mapped_twice, "DEVICES=64MiB") {
   OK(cuMemMap(two, 4 * MIB, 0, handle, 0));
   made_accessible(one, 4 * MIB);
   made_accessible(two, 4 * MIB);
+  OK(cuMemsetD32(one, 1234567, MIB));
+  unsigned value = 0;
+  OK(cuMemcpyDtoH(&value, two + 4 * MIB - 4, sizeof value)); /* the same memory */
+  IS(value, 1234567);
   IS(used_bytes(), 4 * MIB);
   OK(cuMemRelease(handle));
   OK(cuMemUnmap(one, 4 * MIB));
@@ -127,6 +112,9 @@ CASE(mapped_again, "DEVICES=64MiB") {
   for (int i = 0; i < 3; i++) {
     OK(cuMemMap(place, 4 * MIB, 0, handle, 0));
     made_accessible(place, 4 * MIB);
+    unsigned char before = 77;
+    OK(cuMemcpyDtoH(&before, place + 4 * MIB - 1, 1)); /* it keeps its contents */
+    IS(before, i ? i - 1 : 0);
     OK(cuMemsetD8(place, (unsigned char)i, 4 * MIB));
     OK(cuMemUnmap(place, 4 * MIB));
   }
@@ -150,62 +138,6 @@ CASE(freeing_mapped_ranges, "DEVICES=64MiB") {
   OK(cuMemAddressFree(place, 8 * MIB));
   IS(cuMemAddressFree(place, 8 * MIB), CUDA_ERROR_INVALID_VALUE);
   OK(cuMemRelease(handle));
-}
-
-// Ranges of wrong sizes and alignments, and handles that cannot be, are refused.
-CASE(wrong_sizes, "DEVICES=64MiB") {
-  CUdeviceptr pointer = 0;
-  CUmemGenericAllocationHandle handle = 0;
-  size_t step = 0;
-  CUmemAllocationProp nowhere = on_device;
-  start();
-  OK(cuMemGetAllocationGranularity(&step, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-  IS(step, 2 * MIB);
-  OK(cuMemGetAllocationGranularity(&step, &on_device, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
-  IS(step, 2 * MIB);
-  IS(cuMemGetAllocationGranularity(0, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemAddressReserve(&pointer, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemAddressReserve(&pointer, 1000, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemAddressReserve(&pointer, 2 * MIB, 3 * MIB, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemAddressReserve(&pointer, 2 * MIB, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemAddressReserve(0, 2 * MIB, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  HOLDS(cuMemAddressReserve(&pointer, (size_t)-1 & ~(2 * MIB - 1), 0, 0, 0) != CUDA_SUCCESS);
-  IS(cuMemCreate(&handle, 0, &on_device, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemCreate(&handle, MIB, &on_device, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemCreate(&handle, 2 * MIB, &on_device, 1), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemCreate(&handle, 2 * MIB, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemCreate(0, 2 * MIB, &on_device, 0), CUDA_ERROR_INVALID_VALUE);
-  nowhere.location.id = 1;
-  IS(cuMemCreate(&handle, 2 * MIB, &nowhere, 0), CUDA_ERROR_INVALID_DEVICE);
-  IS(used_bytes(), 0);
-}
-
-// A mapping must lie in a reserved range that is free there, and show all of a handle from its beginning.
-CASE(wrong_mappings, "DEVICES=64MiB") {
-  char host[16];
-  start();
-  CUdeviceptr place = range(8 * MIB);
-  CUmemGenericAllocationHandle handle = created(4 * MIB);
-  IS(cuMemMap(place, 0, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 3 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 6 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 2 * MIB, 2 * MIB, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 4 * MIB, 0, handle, 1), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 4 * MIB, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place + MIB, 4 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place + 6 * MIB, 4 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap((CUdeviceptr)(size_t)host & ~(2 * MIB - 1), 4 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  OK(cuMemMap(place, 4 * MIB, 0, handle, 0));
-  IS(cuMemMap(place, 4 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place + 2 * MIB, 4 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  CUmemAccessDesc access = {on_device.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  IS(cuMemSetAccess(place, 8 * MIB, &access, 1), CUDA_ERROR_INVALID_VALUE); /* half of it is not mapped */
-  IS(cuMemSetAccess(place + 4 * MIB, 4 * MIB, &access, 1), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemFree(place), CUDA_ERROR_INVALID_VALUE);
-  OK(cuMemUnmap(place, 4 * MIB));
-  OK(cuMemRelease(handle));
-  OK(cuMemAddressFree(place, 8 * MIB));
-  IS(used_bytes(), 0);
 }
 
 // A handle knows its properties, a mapping its access, and an address its mapping.
@@ -233,34 +165,6 @@ CASE(questions, "DEVICES=64MiB") {
   OK(cuMemUnmap(place, 4 * MIB));
   OK(cuMemRelease(handle));
   OK(cuMemAddressFree(place, 8 * MIB));
-}
-
-// A handle that is gone is refused, not followed.
-CASE(handles_that_are_gone, "DEVICES=64MiB") {
-  CUmemAllocationProp property;
-  start();
-  CUdeviceptr place = range(2 * MIB);
-  CUmemGenericAllocationHandle handle = created(2 * MIB);
-  OK(cuMemRelease(handle));
-  IS(cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemMap(place, 2 * MIB, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemGetAllocationPropertiesFromHandle(&property, handle), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemRelease(0), CUDA_ERROR_INVALID_VALUE);
-  IS(cuMemRelease(12345), CUDA_ERROR_INVALID_VALUE);
-  IS(used_bytes(), 0);
-}
-
-// A mapping keeps the memory, but not a handle whose references are all released.
-CASE(released_too_often, "DEVICES=64MiB") {
-  start();
-  CUdeviceptr place = range(2 * MIB);
-  CUmemGenericAllocationHandle handle = created(2 * MIB);
-  OK(cuMemMap(place, 2 * MIB, 0, handle, 0));
-  OK(cuMemRelease(handle));
-  IS(cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
-  IS(used_bytes(), 2 * MIB);
-  OK(cuMemUnmap(place, 2 * MIB));
-  IS(used_bytes(), 0);
 }
 
 // The device is full exactly at its total, and a release makes room at once.

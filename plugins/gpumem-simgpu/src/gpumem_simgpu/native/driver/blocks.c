@@ -61,7 +61,9 @@ Block *blocks_of_context(const Context *context) {
 
 /* Memory that is mapped in several blocks beside each other is one range for a copy. */
 int blocks_cover(const char *start, size_t bytes) {
-  const char *end = start + bytes;
+  uintptr_t past;
+  if (__builtin_add_overflow((uintptr_t)start, bytes, &past)) return 0;
+  const char *end = (const char *)past;
   while (start < end) {
     Block *block = block_at(start);
     if (!block || (block->kind == MAPPED && !block->access)) return 0;
