@@ -17,13 +17,8 @@ FOUR = ("jax", "tensorflow", "torch", "cupy")
 
 @pytest.mark.parametrize(
     ("moment", "names"),
-    [
-        ("first", FOUR),
-        ("first", ("cupy", "torch", "tensorflow", "jax")),
-        ("between", FOUR),
-        ("first", ("tensorflow", "jax")),
-        ("between", ("torch", "cupy")),
-    ],
+    # Policies before the imports, in pairs and in both orders, are cells of the matrix.
+    [("between", FOUR), ("between", ("torch", "cupy"))],
     ids=lambda value: value if isinstance(value, str) else "+".join(value),
 )
 def test_each_framework_stays_under_the_cap_and_all_fit(
