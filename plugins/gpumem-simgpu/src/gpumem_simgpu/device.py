@@ -93,6 +93,7 @@ class _Build:
 
     def link(self, name: str, inputs: list[Path], *options: str) -> None:
         # $ORIGIN lets a program that was not started with our variables load one of the four by its path.
-        soname = ("-shared", f"-Wl,-soname,{name}", "-Wl,-rpath,$ORIGIN")
+        # Once loaded they stay: a program that closes them would lose what they map and remember.
+        soname = ("-shared", f"-Wl,-soname,{name}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,nodelete")
         command: list[str | Path] = ["gcc", *soname, "-o", self.folder / name, *inputs, *self.flags, *options]
         tool_output(command, doing=f"Linking {name}")

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.sanitizers
 # Valgrind takes thirty times as long and runs one thread at a time, so it sees the programs in which memory lives
 # and dies in all its ways; the random ones, and those with thousands of blocks, are left to the sanitizers.
 FOR_VALGRIND = {
-    *("contexts", "copies", "host_memory", "nvml", "out_of_memory", "pools", "pools_of_programs", "streams"),
-    *("virtual_memory", "virtual_refusals"),
+    *("contexts", "contexts_asked", "copies", "host_memory", "nvml", "out_of_memory"),
+    *("pools", "pools_of_programs", "streams", "virtual_memory", "virtual_refusals"),
 }
 
 

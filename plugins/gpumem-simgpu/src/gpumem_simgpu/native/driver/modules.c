@@ -120,10 +120,10 @@ static CUresult get_global(CUdeviceptr *out, size_t *bytes, CUmodule address, co
   lock();
   CUmodule module = handle_find(MODULE, address);
   Variable *variable = module ? variable_of(module, name) : 0;
+  if (variable && out) *out = (CUdeviceptr)variable->start;
   unlock();
   if (!module) return CUDA_ERROR_INVALID_HANDLE;
   if (!variable) return CUDA_ERROR_OUT_OF_MEMORY;
-  if (out) *out = (CUdeviceptr)variable->start;
   if (bytes) *bytes = GLOBAL_BYTES;
   return CUDA_SUCCESS;
 }

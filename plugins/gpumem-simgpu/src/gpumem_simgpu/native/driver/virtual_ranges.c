@@ -25,7 +25,7 @@ static Range *reservation(const char *start, size_t bytes) {
   const Range wanted = {(char *)start, 1, 0};
   Range **found = tfind(&wanted, &tree, by_range);
   if (!found || !bytes || bytes > (*found)->bytes) return 0;
-  return start + bytes <= (*found)->start + (*found)->bytes ? *found : 0;
+  return (size_t)(start - (*found)->start) <= (*found)->bytes - bytes ? *found : 0;
 }
 
 API cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t alignment, CUdeviceptr wanted,
@@ -97,12 +97,14 @@ API cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAlloc
 
 /* ---- mapping ---- */
 
-/* Locked.  Whether the range is exactly one or more mappings beside each other. */
+/* Locked.  Whether the range is exactly one or more mappings beside each other.  It may be any: what is left of it
+ * is counted down, since its end need not be an address. */
 static int whole_mappings(char *start, size_t bytes) {
-  for (char *at = start, *end = start + bytes; at < end;) {
+  size_t left = bytes;
+  for (char *at = start; left;) {
     Block *block = block_at(at);
-    if (!block || block->kind != MAPPED || block->start != at || at + block->bytes > end) return 0;
-    at += block->bytes;
+    if (!block || block->kind != MAPPED || block->start != at || block->bytes > left) return 0;
+    at += block->bytes, left -= block->bytes;
   }
   return bytes > 0;
 }
@@ -111,10 +113,10 @@ API cuMemUnmap(CUdeviceptr address, size_t bytes) {
   Block *gone = 0;
   TRY(driver_ready());
   const char *lib = sim_caller();
-  char *start = (char *)address, *end = start + bytes;
+  char *start = (char *)address;
   lock();
-  int whole = end >= start && whole_mappings(start, bytes);
-  for (char *at = start; whole && at < end;) {
+  int whole = whole_mappings(start, bytes);
+  for (char *at = start; whole && at < start + bytes;) {
     Block *block = block_at(at);
     at += block->bytes;
     block_remove(block);
@@ -149,7 +151,7 @@ API cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *wan
   }
   char *start = (char *)address;
   lock();
-  int whole = start + bytes >= start && whole_mappings(start, bytes);
+  int whole = whole_mappings(start, bytes);
   for (char *at = start; whole && at < start + bytes;) {
     Block *block = block_at(at);
     block->access = access;

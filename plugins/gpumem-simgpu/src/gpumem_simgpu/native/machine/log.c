@@ -133,6 +133,7 @@ static void add_totals(Text *t, const SimLine *line) {
     now = *line->now;
   else
     sim_ledger_totals(line->bus, &now);
+  if (freed > now.used) freed = 0; /* a thread that goes on while the process ends, which has given back all */
   add(t, ", \"used\": %zu, \"peak\": %zu, \"device_used\": %zu", now.used - freed, now.peak, now.all - freed);
 }
 
