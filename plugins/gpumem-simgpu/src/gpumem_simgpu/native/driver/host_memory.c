@@ -46,7 +46,8 @@ API cuMemFreeHost(void *address) {
 
 API cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) {
   Context *context;
-  NEED(address && bytes && (char *)address + bytes > (char *)address);
+  uintptr_t past; /* compared as pointers, a range that wraps around would be undefined */
+  NEED(address && bytes && !__builtin_add_overflow((uintptr_t)address, bytes, &past));
   TRY(context_current(&context));
   lock();
   Block *block = block_new(REGISTERED, context->dev, address, bytes);
