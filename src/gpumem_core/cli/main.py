@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gpumem_core.cli import explain
+from gpumem_core.cli.exit_codes import EXIT_OURS, EXIT_USAGE
 from gpumem_core.cli.installed_commands import (
     TOOLS,
     TOOLS_COMMANDS,
@@ -19,9 +20,6 @@ from gpumem_core.cli.installed_commands import (
 )
 from gpumem_core.errors import GpumemError
 from gpumem_core.model.read_value import nearest
-
-EXIT_OURS = 1
-EXIT_USAGE = 2
 
 OWN: Final = {"explain": explain.add_parser}
 """The commands of the core itself."""

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpumem_core.cli.exit_codes import EXIT_OURS, EXIT_USAGE
+
 if TYPE_CHECKING:
     from gpumem_simgpu import SimulatedGpus
-
-EXIT_OURS = 1
-EXIT_USAGE = 2
 
 
 class SimulatorError(Exception):

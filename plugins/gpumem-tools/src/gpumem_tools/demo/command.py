@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
+from gpumem_core.cli.exit_codes import EXIT_FINDING
 from gpumem_tools.console import progress, results, told_if_slow
 from gpumem_tools.demo.page_of_scenes import demo_page
 from gpumem_tools.demo.play import Stage, clean_environment
@@ -20,7 +21,6 @@ from gpumem_tools.outputs import OutputError, add_output_flags, check_outputs, w
 from gpumem_tools.simulated import Simulator, SimulatorError, simulator
 
 SCHEMA: Final = 1
-EXIT_FINDING: Final = 3
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from gpumem_core.cli.exit_codes import EXIT_FINDING, EXIT_OURS, EXIT_USAGE
 from gpumem_core.cli.policy_flags import FlagError, add_policy_flags
 from gpumem_core.devices.nvml import read_nvml
 from gpumem_core.model.report import Report
@@ -24,9 +25,6 @@ from gpumem_tools.trial.launch import launch
 from gpumem_tools.trial.script import Script
 
 SCHEMA: Final = 1
-EXIT_OURS: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_FINDING: Final = 3
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

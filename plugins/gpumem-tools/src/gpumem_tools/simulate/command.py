@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gpumem_core.cli.exit_codes import EXIT_OURS, EXIT_USAGE
 from gpumem_tools.console import progress, told_if_slow
 from gpumem_tools.outputs import OutputError, add_output_flags, check_outputs, write_outputs
 from gpumem_tools.simulate.observed import observe
 from gpumem_tools.simulate.page_of_run import run_page
 from gpumem_tools.simulate.show import show
-from gpumem_tools.simulated import EXIT_OURS, EXIT_USAGE, Simulator, SimulatorError, simulator
+from gpumem_tools.simulated import Simulator, SimulatorError, simulator
 
 NVML = ("present", "missing", "mismatch", "no-permission", "unsupported", "no-sizes")
 
